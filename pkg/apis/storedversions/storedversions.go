@@ -15,7 +15,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
-// Possible returns the versions in which objects may be stored: those in status.storedVersions, those that an
+// Possible returns the versions in which objects may be stored: the ones in status.storedVersions, the ones that an
 // incomplete storage migration has recorded, and, after a StorageVersionMigration of any client, all in
 // spec.versions, which come first. It does not know versions that were removed after that: see Only.
 func Possible(crd *apiextensionsv1.CustomResourceDefinition) []string {

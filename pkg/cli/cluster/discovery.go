@@ -22,24 +22,22 @@ func Discovery(ctx context.Context, config *rest.Config) (*discovery.DiscoveryCl
 	return discovery.NewDiscoveryClientForConfig(config) //nolint:forbidigo // Its requests end with the context.
 }
 
-// isUnknownKind reports whether a list failed because the cluster does not know the kind. API servers
-// answer so to a user who may list the kind; for other users they answer "forbidden".
-func (c *Cluster) isUnknownKind(ctx context.Context, err error, kind schema.GroupVersionResource) bool {
-	if apierrors.IsNotFound(err) {
-		return true
-	}
-	if !apierrors.IsForbidden(err) {
-		return false
+// isUnknownKind reports whether a list failed because the cluster does not know the kind, and returns any other error.
+// API servers answer so to a user who may list the kind; for other users they answer "forbidden".
+func (c *Cluster) isUnknownKind(ctx context.Context, failed error, kind schema.GroupVersionResource) (bool, error) {
+	if apierrors.IsNotFound(failed) {
+		return true, nil
 	}
 	client, err := Discovery(ctx, c.Config)
-	if err != nil {
-		return false
+	if err != nil || !apierrors.IsForbidden(failed) {
+		return false, failed
 	}
 	known, err := client.ServerResourcesForGroupVersion(kind.GroupVersion().String())
-	if err != nil {
-		return apierrors.IsNotFound(err)
+	isThere := func(r metav1.APIResource) bool { return r.Name == kind.Resource }
+	if apierrors.IsNotFound(err) || err == nil && !slices.ContainsFunc(known.APIResources, isThere) {
+		return true, nil
 	}
-	return !slices.ContainsFunc(known.APIResources, func(r metav1.APIResource) bool { return r.Name == kind.Resource })
+	return false, failed
 }
 
 type roundTripper func(*http.Request) (*http.Response, error)

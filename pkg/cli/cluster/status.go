@@ -49,11 +49,9 @@ func (c *Cluster) Leases(ctx context.Context) ([]coordinationv1.Lease, error) {
 // Rollouts are the WebhookRollouts of a namespace, or of all. A cluster need not know the kind.
 func (c *Cluster) Rollouts(ctx context.Context, namespace string) (all []managerv1alpha1.WebhookRollout, unknown bool, err error) {
 	list, err := c.OLM.WebhookRollouts(namespace).List(ctx, metav1.ListOptions{})
-	if c.isUnknownKind(ctx, err, managerv1alpha1.SchemeGroupVersion.WithResource("webhookrollouts")) {
-		return nil, true, nil
-	}
 	if err != nil {
-		return nil, false, err
+		unknown, err = c.isUnknownKind(ctx, err, managerv1alpha1.SchemeGroupVersion.WithResource("webhookrollouts"))
+		return nil, unknown, err
 	}
 	return list.Items, false, nil
 }

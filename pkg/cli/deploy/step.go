@@ -196,11 +196,3 @@ func CheckAdoptions(adopted []string, objects ...[]*unstructured.Unstructured) e
 	}
 	return errors.Join(wrong...)
 }
-
-// ObjectsOf returns the objects of steps.
-func ObjectsOf(steps []Step) (objects []*unstructured.Unstructured) {
-	for _, s := range steps {
-		objects = append(objects, s.Object)
-	}
-	return objects
-}

@@ -68,7 +68,9 @@ func (d pendingDeletion) observe(ctx context.Context, o *unstructured.Unstructur
 	case groupkind.CustomResourceDefinition:
 		hold.Objects = deploy.UnknownCount
 		if crd, err := d.definitions.get(ctx, o.GetName()); err == nil && crd != nil {
-			hold.APIServerMessage = terminating(crd)
+			if c := apihelpers.FindCRDCondition(crd, apiextensionsv1.Terminating); c != nil {
+				hold.APIServerMessage = fmt.Sprintf("%s: %s", c.Reason, c.Message)
+			}
 			hold.Objects, hold.Finalized = d.remainingObjects(ctx, crd)
 		}
 	}
@@ -84,13 +86,6 @@ func (d pendingDeletion) blockedBy(ctx context.Context, o *unstructured.Unstruct
 		if c := meta.FindStatusCondition(rollout.Status.Conditions, kind); c != nil && c.Status == metav1.ConditionTrue {
 			return c.Message
 		}
-	}
-	return ""
-}
-
-func terminating(crd *apiextensionsv1.CustomResourceDefinition) string {
-	if c := apihelpers.FindCRDCondition(crd, apiextensionsv1.Terminating); c != nil {
-		return fmt.Sprintf("%s: %s", c.Reason, c.Message)
 	}
 	return ""
 }

@@ -12,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/client-go/kubernetes"
 
@@ -152,10 +153,7 @@ func (s recordStore) delete(ctx context.Context, rest deploy.Record) error {
 	}
 	options := metav1.DeleteOptions{Preconditions: &metav1.Preconditions{ResourceVersion: &rest.Version}}
 	err := s.kube.CoreV1().ConfigMaps(rest.Namespace).Delete(ctx, deploy.RecordName(rest.Package), options)
-	if apierrors.IsNotFound(err) {
-		return nil
-	}
-	return err
+	return utilerrors.FilterOut(err, apierrors.IsNotFound)
 }
 
 func orNil[T any](object *T, err error) (*T, error) {

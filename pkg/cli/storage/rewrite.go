@@ -78,7 +78,7 @@ func nextToken(err error) (token string, expired bool) {
 	return token, token != ""
 }
 
-func rewritePage(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourceDefinition, to string, objects []unstructured.Unstructured, count *counter) ([]Refusal, error) {
+func rewritePage(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourceDefinition, to string, objects []unstructured.Unstructured, count *counter) (refusals []error, err error) {
 	results := make([]error, len(objects))
 	next := make(chan int)
 	var group sync.WaitGroup
@@ -96,14 +96,13 @@ func rewritePage(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomReso
 	}
 	close(next)
 	group.Wait()
-	var refusals []Refusal
 	for i, err := range results {
-		switch {
+		switch named := fmt.Errorf("%s: %w", nameOf(&objects[i]), err); {
 		case err == nil:
 		case isRefusal(err):
-			refusals = append(refusals, Refusal{Object: nameOf(&objects[i]), Err: err})
+			refusals = append(refusals, named)
 		default:
-			return nil, fmt.Errorf("%s: %w", nameOf(&objects[i]), err)
+			return nil, named
 		}
 	}
 	return refusals, nil

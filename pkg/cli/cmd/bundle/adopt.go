@@ -13,7 +13,7 @@ import (
 
 // adopt asks about each object of another client that the plan would overwrite. --adopt answers, and --yes does not.
 func (o *installOptions) adopt(cmd *cobra.Command, plan *installer.Plan) error {
-	if err := deploy.CheckAdoptions(plan.Adopted, deploy.ObjectsOf(plan.Steps()), deploy.Replaced(plan.CSV())); err != nil {
+	if err := deploy.CheckAdoptions(plan.Adopted, plan.Objects(), deploy.Replaced(plan.CSV())); err != nil {
 		return err
 	}
 	unadopted := deploy.Unadopted(plan.Steps(), plan.Adopted)
