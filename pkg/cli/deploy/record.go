@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
@@ -49,13 +50,15 @@ func RecordName(packageName string) string { return recordPrefix + packageName }
 
 const recordPrefix = "bundle-installation."
 
-// ReadRecord reads the data of a ConfigMap.
-func ReadRecord(data map[string]string) (Record, error) {
-	var r Record
-	if err := yamltext.Check([]byte(data[recordKey])); err != nil {
+// ReadRecord reads a ConfigMap.
+func ReadRecord(c *corev1.ConfigMap) (Record, error) {
+	r := Record{Namespace: c.Namespace, Version: c.ResourceVersion}
+	r.Package, _ = IsRecordName(c.Name)
+	text := []byte(c.Data[recordKey])
+	if err := yamltext.Check(text); err != nil {
 		return r, err
 	}
-	err := yaml.UnmarshalStrict([]byte(data[recordKey]), &r)
+	err := yaml.UnmarshalStrict(text, &r)
 	return r, err
 }
 

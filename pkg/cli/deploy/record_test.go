@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -209,7 +210,7 @@ func TestRecord(t *testing.T) {
 	r.Add(Step{Object: created.Object, Live: object("Class", "", "1"), Action: Update})
 	data, err := r.Data()
 	installtest.Must(t, err)
-	again, err := ReadRecord(data)
+	again, err := ReadRecord(&corev1.ConfigMap{Data: data})
 	installtest.Must(t, err)
 	want := []Recorded{
 		{TypeMeta: metav1.TypeMeta{APIVersion: "example.com/v1", Kind: "Class"}, Name: "shop", UID: "1", Created: true},
@@ -293,7 +294,7 @@ func TestUnknownPackages(t *testing.T) {
 // An edited record must not exhaust the memory of a command.
 func TestRecordWithAliases(t *testing.T) {
 	text := "a: &a [" + strings.Repeat("x,", 9999) + "]\nb: &b [" + strings.Repeat("*a,", 9999) + "]\nc: [" + strings.Repeat("*b,", 9999) + "]\n"
-	_, err := ReadRecord(map[string]string{recordKey: text})
+	_, err := ReadRecord(&corev1.ConfigMap{Data: map[string]string{recordKey: text}})
 	installtest.Error(t, "repeat too much", err)
 }
 

@@ -35,8 +35,7 @@ func (s recordStore) get(ctx context.Context, packageName, namespace string) (de
 	if err != nil || live == nil {
 		return empty, err
 	}
-	r, err := deploy.ReadRecord(live.Data)
-	r.Namespace, r.Package, r.Version = namespace, packageName, live.ResourceVersion
+	r, err := deploy.ReadRecord(live)
 	if err != nil {
 		return r, fmt.Errorf("ConfigMap %s/%s, which records what the installation created, cannot be read: %w: restore it, or delete it and adopt each object", namespace, name, err)
 	}
@@ -57,13 +56,9 @@ func (s recordStore) list(ctx context.Context, namespace string) (map[string]dep
 	}
 	records := map[string]deploy.Record{}
 	for _, live := range list.Items {
-		packageName, is := deploy.IsRecordName(live.Name)
-		if !is {
-			continue
-		}
-		if r, err := deploy.ReadRecord(live.Data); err == nil {
-			r.Namespace, r.Package, r.Version = namespace, packageName, live.ResourceVersion
-			records[packageName] = r
+		_, is := deploy.IsRecordName(live.Name)
+		if r, err := deploy.ReadRecord(&live); is && err == nil {
+			records[r.Package] = r
 		}
 	}
 	return records, nil
