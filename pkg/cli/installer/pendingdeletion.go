@@ -60,7 +60,7 @@ func (d pendingDeletion) observe(ctx context.Context, o *unstructured.Unstructur
 	switch groupkind.Of(o) {
 	case groupkind.ClusterServiceVersion:
 		hold.ManagerMessage = d.blockedBy(ctx, o)
-		if leases, err := d.Leases(ctx); err == nil {
+		if leases, err := d.Leases(ctx, metav1.NamespaceAll); err == nil {
 			for _, away := range leader.AwayOf(leases, time.Now()) {
 				hold.LeaseMessage = strings.TrimPrefix(fmt.Sprintf("%s, and no manager has held Lease %s since %s", hold.LeaseMessage, away.Lease, away.Since.UTC().Format(time.RFC3339)), ", and ")
 			}
