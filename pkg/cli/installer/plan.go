@@ -140,14 +140,15 @@ func (c *Installer) step(ctx context.Context, a applier, p Plan, o *unstructured
 		s.Unchecked = "the role that it refers to"
 		return s, nil, nil, nil
 	}
-	if answer == nil || live == nil || !groupkind.Is(o, groupkind.CustomResourceDefinition) {
+	next := p.definition(o)
+	if answer == nil || live == nil || next == nil {
 		return deploy.StepOf(o, live, answer, p.record), answer, refused, nil
 	}
-	settled, err := c.settled(ctx, p, s, answer)
+	settled, err := c.settled(ctx, p, s, next, answer)
 	if err != nil {
 		return s, nil, nil, err
 	}
-	if s, err = p.converted(deploy.StepOf(o, live, settled, p.record)); err == nil && s.Action == deploy.Update && len(s.Changed) > 0 {
+	if s, err = p.converted(deploy.StepOf(o, live, settled, p.record), next); err == nil && s.Action == deploy.Update && len(s.Changed) > 0 {
 		s, err = a.contested(ctx, s, settled)
 	}
 	return s, answer, nil, err
@@ -166,11 +167,7 @@ func (a applier) validate(ctx context.Context, p Plan, o *unstructured.Unstructu
 	return refused, nil
 }
 
-func (p Plan) converted(s deploy.Step) (deploy.Step, error) {
-	next := p.definition(s.Object)
-	if next == nil {
-		return s, nil
-	}
+func (p Plan) converted(s deploy.Step, next *apiextensionsv1.CustomResourceDefinition) (deploy.Step, error) {
 	live := &apiextensionsv1.CustomResourceDefinition{}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(s.Live.Object, live); err != nil {
 		return s, fmt.Errorf("%s: %w", deploy.Title(s.Object), err)
@@ -184,11 +181,7 @@ func (p Plan) converted(s deploy.Step) (deploy.Step, error) {
 
 // settled is a definition as it will be once the operator is installed. Where the API server refuses that now, since
 // it may take it once the operator serves, it is the answer for the definition until then; nil if that changes nothing.
-func (c *Installer) settled(ctx context.Context, p Plan, s deploy.Step, answer *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	next := p.definition(s.Object)
-	if next == nil {
-		return answer, nil
-	}
+func (c *Installer) settled(ctx context.Context, p Plan, s deploy.Step, next *apiextensionsv1.CustomResourceDefinition, answer *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	written, err := c.definitions.settle(ctx, s, next, p.CSV(), metav1.DryRunAll)
 	if apierrors.IsInvalid(err) || apierrors.IsForbidden(err) || apierrors.IsInternalError(err) {
 		if deploy.StepOf(s.Object, s.Live, answer, deploy.Record{}).Action == deploy.Keep {
