@@ -16,22 +16,16 @@ func rejectUnknownCommands(cmd *cobra.Command) {
 		return
 	}
 	cmd.SuggestionsMinimumDistance = 2
-	if cmd.Runnable() { // without arguments
-		cmd.Args = func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return nil
-			}
-			return unknownCommand(cmd, args[0])
-		}
-		return
-	}
-	cmd.Args = cobra.ArbitraryArgs
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
-			return cmd.Help()
+			return nil
 		}
 		return unknownCommand(cmd, args[0])
 	}
+	if cmd.Runnable() { // without arguments
+		return
+	}
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	cmd.SetFlagErrorFunc(func(at *cobra.Command, err error) error {
 		if args := at.Flags().Args(); at == cmd && len(args) > 0 {
 			return unknownCommand(at, args[0]) // The flag belongs to the misspelled subcommand.

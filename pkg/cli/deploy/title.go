@@ -13,13 +13,12 @@ import (
 )
 
 // Title names an object in messages, with the group of other kinds than those of Kubernetes and OLM.
-func Title(o *unstructured.Unstructured) string { return kindText(groupkind.Of(o)) + " " + nameOf(*o) }
-
-func kindText(kind schema.GroupKind) string {
+func Title(o *unstructured.Unstructured) string {
+	kind := groupkind.Of(o)
 	if slices.Contains(withoutGroup, kind) || len(scheme.Scheme.VersionsForGroupKind(kind)) > 0 {
-		return kind.Kind
+		kind.Group = ""
 	}
-	return kind.String()
+	return kind.String() + " " + nameOf(*o)
 }
 
 // withoutGroup are the kinds of Kubernetes and OLM that the client library does not know.

@@ -22,8 +22,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
 )
 
-const fieldManager = deploy.FieldManager
-
 type applier struct {
 	dynamic     dynamic.Interface
 	mapper      *restmapper.DeferredDiscoveryRESTMapper
@@ -62,7 +60,7 @@ func (a applier) apply(ctx context.Context, s deploy.Step, dryRun ...string) (*u
 	client, err := a.clientFor(ctx, o)
 	if err == nil {
 		var applied *unstructured.Unstructured
-		if applied, err = client.Apply(ctx, o.GetName(), o, metav1.ApplyOptions{FieldManager: fieldManager, DryRun: dryRun, Force: s.Action == deploy.Overwrite}); err == nil {
+		if applied, err = client.Apply(ctx, o.GetName(), o, metav1.ApplyOptions{FieldManager: deploy.FieldManager, DryRun: dryRun, Force: s.Action == deploy.Overwrite}); err == nil {
 			if s.Live == nil && len(dryRun) > 0 {
 				applied.SetResourceVersion("") // It is the one that was sent.
 			}
@@ -155,7 +153,7 @@ func (a applier) dryRunInDefault(ctx context.Context, o *unstructured.Unstructur
 	if err != nil {
 		return nil, err
 	}
-	_, answer := client.Apply(ctx, elsewhere.GetName(), elsewhere, metav1.ApplyOptions{FieldManager: fieldManager, DryRun: []string{metav1.DryRunAll}})
+	_, answer := client.Apply(ctx, elsewhere.GetName(), elsewhere, metav1.ApplyOptions{FieldManager: deploy.FieldManager, DryRun: []string{metav1.DryRunAll}})
 	return deploy.DryRunRefusal(o, answer), nil
 }
 

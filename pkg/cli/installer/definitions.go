@@ -68,7 +68,7 @@ func (a applier) contested(ctx context.Context, s deploy.Step, next *unstructure
 		return s, err
 	}
 	others := slices.DeleteFunc(deploy.OtherManagers(s.Live), func(manager string) bool { return manager == wellknown.FieldManager })
-	_, err = client.Apply(ctx, next.GetName(), deploy.Owned(next), metav1.ApplyOptions{FieldManager: fieldManager, DryRun: []string{metav1.DryRunAll}})
+	_, err = client.Apply(ctx, next.GetName(), deploy.Owned(next), metav1.ApplyOptions{FieldManager: deploy.FieldManager, DryRun: []string{metav1.DryRunAll}})
 	switch {
 	case deploy.ConflictsWith(err, others):
 		return s.AsContested(), nil
@@ -98,7 +98,7 @@ func (d definitionStore) define(ctx context.Context, s deploy.Step, next func(li
 			return err
 		}
 		if live == nil {
-			written, err = d.extensions.ApiextensionsV1().CustomResourceDefinitions().Create(ctx, next(nil), metav1.CreateOptions{FieldManager: fieldManager, DryRun: dryRun})
+			written, err = d.extensions.ApiextensionsV1().CustomResourceDefinitions().Create(ctx, next(nil), metav1.CreateOptions{FieldManager: deploy.FieldManager, DryRun: dryRun})
 		} else {
 			written, err = d.change(ctx, live, next(live), dryRun...)
 		}
@@ -130,7 +130,7 @@ func (d definitionStore) change(ctx context.Context, live, next *apiextensionsv1
 	if patch, err = json.Marshal(difference.Object); err != nil {
 		return nil, err
 	}
-	return d.extensions.ApiextensionsV1().CustomResourceDefinitions().Patch(ctx, live.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: fieldManager, DryRun: dryRun})
+	return d.extensions.ApiextensionsV1().CustomResourceDefinitions().Patch(ctx, live.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: deploy.FieldManager, DryRun: dryRun})
 }
 
 func resourceOf(crd *apiextensionsv1.CustomResourceDefinition, version string) schema.GroupVersionResource {

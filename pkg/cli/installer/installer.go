@@ -88,5 +88,3 @@ func (i Installation) definitionOf(kind schema.GroupKind) *apiextensionsv1.Custo
 func kindOf(crd *apiextensionsv1.CustomResourceDefinition) schema.GroupKind {
 	return schema.GroupKind{Group: crd.Spec.Group, Kind: crd.Spec.Names.Kind}
 }
-
-func (i Installation) packageName() string { return i.Bundle.RecordedPackage() }

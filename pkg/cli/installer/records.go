@@ -21,7 +21,7 @@ import (
 )
 
 func (c *Installer) record(ctx context.Context, i Installation) (deploy.Record, error) {
-	return c.records.get(ctx, i.packageName(), i.Namespace())
+	return c.records.get(ctx, i.Bundle.RecordedPackage(), i.Namespace())
 }
 
 type recordStore struct{ kube kubernetes.Interface }
@@ -44,7 +44,7 @@ func (s recordStore) get(ctx context.Context, packageName, namespace string) (de
 
 func (c *Installer) otherRecords(ctx context.Context, i Installation) (map[string]deploy.Record, error) {
 	records, err := c.records.list(ctx, i.Namespace())
-	delete(records, i.packageName())
+	delete(records, i.Bundle.RecordedPackage())
 	return records, err
 }
 
@@ -128,12 +128,12 @@ func (s recordStore) store(ctx context.Context, r deploy.Record, data map[string
 	case err != nil:
 		return nil, err
 	case live == nil && r.Version == "":
-		live, err = client.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}, Data: data}, metav1.CreateOptions{FieldManager: fieldManager, DryRun: dryRun})
+		live, err = client.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}, Data: data}, metav1.CreateOptions{FieldManager: deploy.FieldManager, DryRun: dryRun})
 	case live == nil || live.ResourceVersion != r.Version:
 		return nil, errOtherCommand
 	case !equality.Semantic.DeepEqual(live.Data, data):
 		live.Data = data
-		live, err = client.Update(ctx, live, metav1.UpdateOptions{FieldManager: fieldManager, DryRun: dryRun})
+		live, err = client.Update(ctx, live, metav1.UpdateOptions{FieldManager: deploy.FieldManager, DryRun: dryRun})
 	}
 	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
 		return nil, errOtherCommand
