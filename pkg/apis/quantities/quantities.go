@@ -17,10 +17,8 @@ import (
 
 var quantity = reflect.TypeFor[resource.Quantity]()
 
-// maxLength is how many characters a quantity may have.
 const maxLength = 64
 
-// largeExponent is an exponent of more than two digits.
 var largeExponent = regexp.MustCompile(`[eE][-+]?[0-9]{3}`)
 
 // Undecodable is a quantity that must not be decoded.

@@ -15,7 +15,6 @@ import (
 // probeOptions limit the time that unreachable endpoints cost.
 var probeOptions = probe.Options{Parallel: 8, Timeout: 5 * time.Second}
 
-// probe returns one answer for each ready endpoint behind the port of a webhook.
 func (c *Cluster) probe(ctx context.Context, w doctor.Webhook, b backend, direct bool) []doctor.Answer {
 	endpoints := route.Behind(b.service, w.Port, b.slices).Ready
 	targets, pods := make([]probe.Target, len(endpoints)), map[string]string{}

@@ -86,7 +86,6 @@ func contentOf(manifest *unstructured.Unstructured) map[string]any {
 	return content.Object
 }
 
-// ownedFields returns the paths of the fields that a client owns.
 func ownedFields(m metav1.ManagedFieldsEntry) ([]fieldpath.Path, error) {
 	owned := &fieldpath.Set{}
 	if err := owned.FromJSON(m.FieldsV1.GetRawReader()); err != nil {

@@ -67,7 +67,6 @@ func namesIn(path fieldpath.Path) (names []string) {
 	return names
 }
 
-// keepOwned copies an owned field that is not set.
 func keepOwned(merged, present map[string]any, owned []string) (kept bool) {
 	value, exists, _ := unstructured.NestedFieldNoCopy(present, owned...)
 	_, set, err := unstructured.NestedFieldNoCopy(merged, owned...)

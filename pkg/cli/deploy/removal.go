@@ -127,7 +127,6 @@ func (r *Removal) Restrict(record Record, earlier []Record, adopted []string, li
 	return nil
 }
 
-// leftovers returns what the installation created for a previous version.
 func (r *Removal) leftovers(record Record) (all []*unstructured.Unstructured) {
 	for _, e := range slices.Backward(record.Objects) {
 		o := e.object()

@@ -13,7 +13,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
 )
 
-// controllerIn returns the manager or the part of OLM v0 that is in a namespace; empty for none.
 func controllerIn(ctx context.Context, c *cluster.Cluster, namespace string) (string, error) {
 	deployments, err := c.Kube.AppsV1().Deployments(namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {

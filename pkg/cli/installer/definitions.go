@@ -43,7 +43,6 @@ func (d definitionStore) open(ctx context.Context, s deploy.Step, next *apiexten
 	return definitionObject(written)
 }
 
-// definitionObject returns nil for no definition.
 func definitionObject(crd *apiextensionsv1.CustomResourceDefinition) (*unstructured.Unstructured, error) {
 	if crd == nil {
 		return nil, nil

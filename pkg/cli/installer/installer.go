@@ -75,7 +75,6 @@ func (i Installation) definition(o *unstructured.Unstructured) *apiextensionsv1.
 	return nil
 }
 
-// definitionOf returns the bundle's definition of a kind; nil for none.
 func (i Installation) definitionOf(kind schema.GroupKind) *apiextensionsv1.CustomResourceDefinition {
 	for _, crd := range i.Bundle.CRDs() {
 		if kindOf(crd) == kind {

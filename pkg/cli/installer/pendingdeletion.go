@@ -24,7 +24,6 @@ import (
 
 type pendingDeletion struct{ *Installer }
 
-// wait waits until an object is deleted, or does not progress for too long.
 func (d pendingDeletion) wait(ctx context.Context, client dynamic.ResourceInterface, i Installation, o *unstructured.Unstructured) error {
 	var last deploy.PendingDeletion
 	since := time.Now()

@@ -154,7 +154,6 @@ func (c *Installer) step(ctx context.Context, a applier, p Plan, o *unstructured
 	return s, answer, nil, err
 }
 
-// validate returns why an object that cannot be dry-run yet would be refused.
 func (a applier) validate(ctx context.Context, p Plan, o *unstructured.Unstructured, missing string) (refused, err error) {
 	definition, err := a.definitionOf(ctx, p, o)
 	if err != nil {

@@ -49,7 +49,6 @@ func mayOwnSpec(entry metav1.ManagedFieldsEntry) bool {
 	return owns && entry.Subresource == ""
 }
 
-// waitForRequests waits until a time, and reports that it waits.
 func waitForRequests(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, end time.Time, report ReportFunc) error {
 	left := time.Until(end)
 	if left <= 0 {

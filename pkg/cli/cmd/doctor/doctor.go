@@ -66,7 +66,6 @@ WARNING; 130 interrupted.`,
 	return cmd
 }
 
-// report is the result as JSON or YAML.
 type report struct {
 	Findings  []doctor.Finding `json:"findings"`
 	Endpoints dialled          `json:"endpoints"`

@@ -69,7 +69,6 @@ func (s apiServers) leases(ctx context.Context) ([]coordinationv1.Lease, error) 
 	return list.Items, nil
 }
 
-// unasked returns an error if more API servers renew a Lease than have an address.
 func unasked(servers []string, addresses int) error {
 	if len(servers) <= addresses {
 		return nil
@@ -97,7 +96,6 @@ func staleLeases(leases []coordinationv1.Lease) []string {
 	return heldLeases(leases, func(lease coordinationv1.Lease) bool { return !isFresh(lease, newest) })
 }
 
-// heldLeases returns the sorted names of some of the held Leases.
 func heldLeases(leases []coordinationv1.Lease, are func(coordinationv1.Lease) bool) []string {
 	var names []string
 	for _, lease := range leases {
