@@ -1,6 +1,7 @@
 package deploy
 
 import (
+	"cmp"
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -20,11 +21,9 @@ func KeptConfig(given *operatorsv1alpha1.SubscriptionConfig, live *operatorsv1al
 	if err != nil {
 		return nil, err
 	}
-	merged := map[string]any{}
-	if given != nil {
-		if merged, err = runtime.DefaultUnstructuredConverter.ToUnstructured(given); err != nil {
-			return nil, err
-		}
+	merged, err := runtime.DefaultUnstructuredConverter.ToUnstructured(cmp.Or(given, &operatorsv1alpha1.SubscriptionConfig{}))
+	if err != nil {
+		return nil, err
 	}
 	kept := false
 	for _, owned := range configOfOthers(live) {
