@@ -117,12 +117,6 @@ func (r Record) Annotate(o, live *unstructured.Unstructured) *unstructured.Unstr
 	return o
 }
 
-// Begin records that the objects of a ClusterServiceVersion are being written.
-func (r *Record) Begin(csv string) { r.Next = csv }
-
-// End records that they all were.
-func (r *Record) End() { r.CSV, r.Next = r.Next, "" }
-
 // Has reports whether a ClusterServiceVersion is installed, or an interrupted command was about to install it.
 func (r Record) Has(csv string) bool { return csv != "" && (csv == r.CSV || csv == r.Next) }
 

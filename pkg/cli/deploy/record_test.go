@@ -154,7 +154,7 @@ func TestRemovalWithoutAnInstalledVersion(t *testing.T) {
 // Until all objects of a version are written, the record has both versions.
 func TestRecordOfAnUpgrade(t *testing.T) {
 	r := Record{CSV: "shop.v1"}
-	r.Begin("shop.v2")
+	r.Next = "shop.v2"
 	for _, csv := range []string{"shop.v1", "shop.v2"} {
 		if !r.Has(csv) || CheckRemoval(r, csv, "mall") != nil {
 			t.Errorf("during the upgrade %s is unknown", csv)
@@ -163,7 +163,7 @@ func TestRecordOfAnUpgrade(t *testing.T) {
 	if r.Has("") || CheckRemoval(r, "shop.v3", "mall") == nil {
 		t.Error("another version is known")
 	}
-	r.End()
+	r.CSV, r.Next = r.Next, ""
 	if r.Has("shop.v1") || !r.Has("shop.v2") {
 		t.Errorf("after the upgrade the record names %q", r.CSV)
 	}

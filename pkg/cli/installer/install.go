@@ -39,7 +39,7 @@ func (c *Installer) Install(ctx context.Context, agreed Confirmed) ([]*unstructu
 // writeAll writes the objects in their order. The record is written as soon as its namespace
 // exists, before the first object in it, and completed at the end, also of an interrupted command.
 func (c *Installer) writeAll(ctx context.Context, a applier, p *Plan) (applied []*unstructured.Unstructured, err error) {
-	p.record.Begin(p.Bundle.CSV.Name)
+	p.record.Next = p.Bundle.CSV.Name
 	recorded, checked := false, false
 	for n, s := range p.steps {
 		if !recorded && !groupkind.Is(s.Object, groupkind.Namespace) {
@@ -68,7 +68,7 @@ func (c *Installer) writeAll(ctx context.Context, a applier, p *Plan) (applied [
 			return applied, err
 		}
 	}
-	p.record.End()
+	p.record.CSV, p.record.Next = p.record.Next, ""
 	return applied, nil
 }
 
