@@ -36,17 +36,13 @@ func rejectUnknownCommands(cmd *cobra.Command) {
 
 // rejectUnknownTopics makes an unknown topic of help an error. By default, cobra prints the help of a known parent.
 func rejectUnknownTopics(root *cobra.Command) {
-	for _, help := range root.Commands() {
-		if help.Name() != "help" {
-			continue
+	help, _, _ := root.Find([]string{"help"})
+	help.Args = func(_ *cobra.Command, args []string) error {
+		found, unknown, err := root.Find(args)
+		if err != nil || len(unknown) == 0 {
+			return err
 		}
-		help.Args = func(_ *cobra.Command, args []string) error {
-			found, unknown, err := root.Find(args)
-			if err != nil || len(unknown) == 0 {
-				return err
-			}
-			return unknownCommand(found, unknown[0])
-		}
+		return unknownCommand(found, unknown[0])
 	}
 }
 

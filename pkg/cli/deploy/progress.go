@@ -50,10 +50,8 @@ func ProgressOf(l Observation) Progress {
 		return Progress{Problem: "the ClusterServiceVersion that this command applied was deleted by another client; run the same command again", Permanent: true}
 	}
 	var p Progress
-	if l.Rollout != nil {
-		for _, d := range l.Rollout.Status.Deployments {
-			p.Lines = append(p.Lines, deploymentLines(d)...)
-		}
+	for _, d := range l.deployments() {
+		p.Lines = append(p.Lines, deploymentLines(d)...)
 	}
 	csv := l.CSV
 	if csv.Status.Phase == "" || !l.isCurrent() {
@@ -66,7 +64,7 @@ func ProgressOf(l Observation) Progress {
 		p.Problem, p.Unobserved = l.pendingProblem(), l.Pending.Unobserved
 		return p
 	}
-	p.Lines = append(p.Lines, withMessage(fmt.Sprintf("%s is %s", csv.Name, csv.Status.Phase), csvMessage(csvstatus.Explained(csv.Status), l.Rollout)))
+	p.Lines = append(p.Lines, withMessage(fmt.Sprintf("%s is %s", csv.Name, csv.Status.Phase), csvMessage(csvstatus.Explained(csv.Status), l.deployments())))
 	if p.Done = csv.Status.Phase == operatorsv1alpha1.CSVPhaseSucceeded && l.allWebhooksLive(); !p.Done {
 		p.Problem, p.Permanent = l.problem()
 	}
@@ -94,11 +92,8 @@ func deploymentLines(d managerv1alpha1.DeploymentStatus) []string {
 }
 
 // csvMessage is empty if it repeats the message of a Deployment.
-func csvMessage(message string, r *managerv1alpha1.WebhookRollout) string {
-	if r == nil {
-		return message
-	}
-	for _, d := range r.Status.Deployments {
+func csvMessage(message string, all []managerv1alpha1.DeploymentStatus) string {
+	for _, d := range all {
 		if d.Message != "" && strings.Contains(message, d.Message) || strings.Contains(message, "waiting for deployment "+d.Name+" to become ready") {
 			return ""
 		}

@@ -30,25 +30,18 @@ func newElector(kube kubernetes.Interface, namespace string, log *logrus.Logger,
 	if namespace == "" {
 		return e, nil
 	}
-	identity, err := newIdentity()
+	host, err := os.Hostname()
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("leader election: the host name cannot be read: %w", err)
 	}
+	// Two processes on one host would take the other's Lease for their own.
+	identity := host + "_" + string(uuid.NewUUID())
 	e.lock = &resourcelock.LeaseLock{
 		LeaseMeta:  metav1.ObjectMeta{Namespace: namespace, Name: wellknown.FieldManager},
 		Client:     kube.CoordinationV1(),
 		LockConfig: resourcelock.ResourceLockConfig{Identity: identity},
 	}
 	return e, nil
-}
-
-// newIdentity adds a UUID to the host name: two processes on one host would take the other's Lease for their own.
-func newIdentity() (string, error) {
-	host, err := os.Hostname()
-	if err != nil {
-		return "", fmt.Errorf("leader election: the host name cannot be read: %w", err)
-	}
-	return host + "_" + string(uuid.NewUUID()), nil
 }
 
 // run gives up the lead only after the last reconciliation is finished, so that two replicas never work at once.
