@@ -1,5 +1,4 @@
-// Command olm-webhook-manager turns the webhooks that ClusterServiceVersions
-// declare into webhooks that work.
+// Command olm-webhook-manager turns the webhooks that ClusterServiceVersions declare into webhooks that work.
 package main
 
 import (

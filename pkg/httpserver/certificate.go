@@ -56,7 +56,6 @@ func fromFiles(certFile, keyFile string, warn func(error)) *renewed {
 	}
 }
 
-// renewed is a certificate that is replaced when it is due for renewal.
 type renewed struct {
 	make func(now time.Time) (*tls.Certificate, error)
 	due  func(current *tls.Certificate, now time.Time) bool

@@ -1,3 +1,4 @@
+// Package httpserver serves health probes and metrics. Any pod may be a client, so connections and time are limited.
 package httpserver
 
 import (

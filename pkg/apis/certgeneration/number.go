@@ -1,7 +1,6 @@
-// Package certgeneration counts certificate generations. Their numbers are noted in annotations and
-// in the subjects of CAs, where another client can change them. So no number is the last: after
-// 2^32-1 comes 1. And a number that is far from another proves nothing about it: a count that was
-// edited continues from where it is, and what was noted before is written again.
+// Package certgeneration counts certificate generations. Other clients can change the numbers, which are in
+// annotations and in subjects of CAs. So no number is the last (1 follows 2^32-1), and a number that is far
+// from another proves nothing: an edited count continues, and what was noted before is written again.
 package certgeneration
 
 import (
@@ -9,9 +8,8 @@ import (
 	"strconv"
 )
 
-// window is how many numbers after one are later than it. It is more than there are rotations
-// between a backup and its restoration, and less than would lead around all numbers by as many
-// edited ones as an operator has registrations.
+// window is how many numbers after one are later than it: more than the rotations between a backup and its
+// restoration, and too few to lead around all numbers by one edit of each registration.
 const window = 1 << 16
 
 // Parse reads a number. It is 0, which is no generation's number, for any other text.
@@ -31,8 +29,7 @@ func After(number int64) int64 {
 	return number + 1
 }
 
-// Later reports whether a number is one of the next 65,536 after another. Each number is later
-// than 0.
+// Later reports whether a number is in the window after another. Each number is later than 0.
 func Later(number, than int64) bool {
 	if number == 0 || than == 0 {
 		return number != 0

@@ -6,17 +6,15 @@ import (
 )
 
 const (
-	// MaxMessage is how many bytes the message of a ClusterServiceVersion's condition has at
-	// most, if a WebhookRollout has the details.
+	// MaxMessage limits the bytes of a condition's message if a WebhookRollout has the details.
 	MaxMessage = 400
-	// MaxAlone is how many bytes it has at most otherwise.
+	// MaxAlone limits them otherwise.
 	MaxAlone = 1024
 	// MaxCondition is how many bytes the API server accepts in a metav1.Condition.
 	MaxCondition = 32768
 )
 
-// Brief returns the beginning of a message, and where the rest of it is: details is a command
-// that shows it, or empty. A message within the limit is returned as it is.
+// Brief returns a message within the limit. A shortened one ends with details, the command that shows all of it.
 func Brief(message, details string) string {
 	if details == "" {
 		return Shorten(message, MaxAlone, "")
@@ -28,8 +26,7 @@ func Brief(message, details string) string {
 	return Shorten(message, MaxMessage, end)
 }
 
-// Shorten returns a message of at most limit bytes. One that is longer is cut between two of its
-// parts, and end is appended.
+// Shorten cuts a message of more than limit bytes between two of its parts, and appends end.
 func Shorten(message string, limit int, end string) string {
 	if len(message) <= limit {
 		return message
@@ -42,8 +39,7 @@ func Shorten(message string, limit int, end string) string {
 	return head[:partsEnd(head)] + end
 }
 
-// partsEnd is where the last whole part of a text ends. A part is a clause, or if that leaves
-// less than half of the text, a word.
+// partsEnd is where the last whole clause of a text ends, or word, if clauses leave less than half of it.
 func partsEnd(text string) int {
 	for _, separator := range []string{"; ", ": ", ", ", " "} {
 		if end := strings.LastIndex(text, separator); end >= len(text)/2 {

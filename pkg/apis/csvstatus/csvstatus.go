@@ -12,8 +12,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 )
 
-// complete are OLM v0's messages that are nothing but these words. Where they begin one
-// of the manager's, what follows after a colon is the manager's own.
+// complete are whole messages of OLM v0. In a message of the manager, a colon and its own text follow.
 var complete = regexp.MustCompile("^(?:" + strings.Join([]string{
 	"csv in namespace with no operatorgroups",
 	"csv created in namespace with multiple operatorgroups, can't pick one automatically",
@@ -43,8 +42,7 @@ func Words(message string) string {
 	return message
 }
 
-// Set brings a ClusterServiceVersion into a phase. Conditions keep the first message, as
-// OLM v0's do; only a cause in them is replaced by another.
+// Set sets the phase. As in OLM v0, conditions keep the first message. Only the cause in it is replaced.
 func Set(csv *operatorsv1alpha1.ClusterServiceVersion, phase operatorsv1alpha1.ClusterServiceVersionPhase, reason operatorsv1alpha1.ConditionReason, message string, now metav1.Time) {
 	csv.SetPhase(phase, reason, Words(message), &now)
 	if newest := &csv.Status.Conditions[len(csv.Status.Conditions)-1]; newest.Message != message && Words(newest.Message) == csv.Status.Message {
@@ -52,8 +50,7 @@ func Set(csv *operatorsv1alpha1.ClusterServiceVersion, phase operatorsv1alpha1.C
 	}
 }
 
-// Explained returns the message of the phase that a ClusterServiceVersion is in, with the cause
-// that the newest condition reports.
+// Explained returns the message of the phase with the cause that the newest condition reports.
 func Explained(status operatorsv1alpha1.ClusterServiceVersionStatus) string {
 	if len(status.Conditions) == 0 {
 		return status.Message

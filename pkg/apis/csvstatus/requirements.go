@@ -10,8 +10,7 @@ import (
 // for a whole ClusterServiceVersion by default, and a status that cannot be written reports nothing.
 const maxRequirements = 256 << 10
 
-// Requirements returns the results of a check for status.requirementStatus: all of them, or, if there are
-// too many, the unmet requirements first.
+// Requirements returns results for status.requirementStatus: all of them, or, if too many, the unmet ones first.
 func Requirements(results []operatorsv1alpha1.RequirementStatus) []operatorsv1alpha1.RequirementStatus {
 	reported := make([]operatorsv1alpha1.RequirementStatus, 0, len(results))
 	bytes := 0
@@ -24,16 +23,12 @@ func Requirements(results []operatorsv1alpha1.RequirementStatus) []operatorsv1al
 		return reported
 	}
 	slices.SortStableFunc(reported, func(a, b operatorsv1alpha1.RequirementStatus) int { return metLast(a) - metLast(b) })
-	return within(reported, maxRequirements)
-}
-
-// within returns those results that have so many bytes of text together, the first ones first.
-func within(results []operatorsv1alpha1.RequirementStatus, bytes int) []operatorsv1alpha1.RequirementStatus {
-	return slices.DeleteFunc(results, func(r operatorsv1alpha1.RequirementStatus) bool {
-		if sizeOf(r) > bytes {
+	left := maxRequirements
+	return slices.DeleteFunc(reported, func(r operatorsv1alpha1.RequirementStatus) bool {
+		if sizeOf(r) > left {
 			return true
 		}
-		bytes -= sizeOf(r)
+		left -= sizeOf(r)
 		return false
 	})
 }

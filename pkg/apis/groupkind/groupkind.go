@@ -1,8 +1,9 @@
-// Package groupkind names the kinds of objects that the program treats in a special way. A kind is
-// known by its API group and its name: another group may have a kind of the same name.
+// Package groupkind identifies kinds by group and name: another group may have a kind of the same name.
 package groupkind
 
 import (
+	"slices"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
@@ -38,3 +39,31 @@ func OfOwner(owner metav1.OwnerReference) schema.GroupKind {
 
 // IsOwner reports whether an owner is of a kind.
 func IsOwner(owner metav1.OwnerReference, kind schema.GroupKind) bool { return OfOwner(owner) == kind }
+
+// clusterScoped are all such kinds of Kubernetes and OLM, and those of OpenShift that OLM lets bundles have.
+var clusterScoped = map[string][]string{
+	"":                             {"ComponentStatus", "Namespace", "Node", "PersistentVolume"},
+	"admissionregistration.k8s.io": {"MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding", "MutatingWebhookConfiguration", "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding", "ValidatingWebhookConfiguration"},
+	"apiextensions.k8s.io":         {"CustomResourceDefinition"},
+	"apiregistration.k8s.io":       {"APIService"},
+	"authentication.k8s.io":        {"SelfSubjectReview", "TokenReview"},
+	"authorization.k8s.io":         {"SelfSubjectAccessReview", "SelfSubjectRulesReview", "SubjectAccessReview"},
+	"certificates.k8s.io":          {"CertificateSigningRequest", "ClusterTrustBundle"},
+	"flowcontrol.apiserver.k8s.io": {"FlowSchema", "PriorityLevelConfiguration"},
+	"internal.apiserver.k8s.io":    {"StorageVersion"},
+	"networking.k8s.io":            {"IPAddress", "IngressClass", "ServiceCIDR"},
+	"node.k8s.io":                  {"RuntimeClass"},
+	"rbac.authorization.k8s.io":    {"ClusterRole", "ClusterRoleBinding"},
+	"resource.k8s.io":              {"DeviceClass", "DeviceTaintRule", "ResourcePoolStatusRequest", "ResourceSlice"},
+	"scheduling.k8s.io":            {"PriorityClass"},
+	"storage.k8s.io":               {"CSIDriver", "CSINode", "StorageClass", "VolumeAttachment", "VolumeAttributesClass"},
+	"storagemigration.k8s.io":      {"StorageVersionMigration"},
+	"operators.coreos.com":         {"OLMConfig", "Operator"},
+	"security.openshift.io":        {"SecurityContextConstraints"},
+	"console.openshift.io":         {"ConsoleCLIDownload", "ConsoleExternalLogLink", "ConsoleLink", "ConsoleNotification", "ConsolePlugin", "ConsoleQuickStart", "ConsoleSample", "ConsoleYAMLSample"},
+}
+
+// ClusterScoped reports whether a kind is known to have no namespace.
+func ClusterScoped(kind schema.GroupKind) bool {
+	return slices.Contains(clusterScoped[kind.Group], kind.Kind)
+}

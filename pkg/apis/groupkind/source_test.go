@@ -18,7 +18,6 @@ var callers = map[string]string{
 	"pkg/cli/bundle/unknownfields.go":          "in a message",
 	"pkg/cli/bundle/lint/exposure.go":          "of a role, which its Go type shows",
 	"pkg/cli/deploy/record.go":                 "is recorded, with the group",
-	"pkg/cli/installer/apply.go":               "in a message, with the group",
 	"pkg/cli/bundle/show/summary.go":           "in a row, of an object whose Go type is known",
 	"pkg/cli/installer/dryrun.go":              "in a message, with the group",
 	"pkg/certs/issuers/certmanager_finding.go": "in a key and a message, of desired objects",

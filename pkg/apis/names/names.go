@@ -38,6 +38,9 @@ const (
 	caSuffix         = "-ca"
 	selfSignedSuffix = "-selfsigned"
 	issuedSuffix     = "-issued"
+
+	authDelegatorSuffix = "-system:auth-delegator"
+	authReaderSuffix    = "-auth-reader"
 )
 
 // Service is the name of the Service in front of a Deployment's webhooks.
@@ -53,12 +56,10 @@ func Service(deployment string) string {
 	return fit(label, deployment, serviceSuffix, validation.DNS1035LabelMaxLength)
 }
 
-// Secret is the name of the Secret that holds the serving certificate of the pods
-// behind a Service, and of the Role and the RoleBinding that let them read it.
+// Secret is the name of the serving certificate's Secret, and of the Role and RoleBinding for reading it.
 func Secret(service string) string { return service + secretSuffix }
 
-// CA is the name of the CA that another issuer keeps for a Service: of its Certificate,
-// its Issuer, and the ConfigMap with its certificates.
+// CA is the name of another issuer's CA for a Service: of its Certificate, Issuer and ConfigMap.
 func CA(service string) string { return service + caSuffix }
 
 // SelfSigned is the name of the Issuer that such a CA signs itself with.
@@ -67,23 +68,36 @@ func SelfSigned(service string) string { return service + selfSignedSuffix }
 // Issued is the name of the Secret into which another issuer writes the certificate of that name.
 func Issued(name string) string { return name + issuedSuffix }
 
-// WebhookConfiguration is the name under which a webhook is first registered.
-// The identity distinguishes webhooks of the same generateName: the namespace and
-// name of the ClusterServiceVersion and the webhook's type.
+// AuthDelegator is the name of the ClusterRoleBinding that lets a Service's server ask who calls it.
+func AuthDelegator(service string) string { return service + authDelegatorSuffix }
+
+// AuthDelegatorIn is the same where the Service of another namespace has that name.
+func AuthDelegatorIn(namespace, service string) string {
+	return fit(service, namespace+"/"+service, authDelegatorSuffix, validation.DNS1123SubdomainMaxLength)
+}
+
+// AuthReader is the name of the RoleBinding in kube-system that lets it read the API server's client CA.
+func AuthReader(service string) string { return service + authReaderSuffix }
+
+// AuthReaderIn is the same where the Service of another namespace has that name.
+func AuthReaderIn(namespace, service string) string {
+	return fit(service, namespace+"/"+service, authReaderSuffix, validation.DNS1123SubdomainMaxLength)
+}
+
+// WebhookConfiguration is the name under which a webhook is first registered. The identity is the namespace
+// and name of the ClusterServiceVersion and the webhook's type: several may have one generateName.
 func WebhookConfiguration(generateName string, identity ...string) string {
 	source := strings.Join(append([]string{generateName}, identity...), "/")
 	return fit(subdomain(generateName), source, "", validation.DNS1123SubdomainMaxLength)
 }
 
-// Permissions is the name of the roles and bindings that give a ServiceAccount what a
-// ClusterServiceVersion's permissions ask for. They may be cluster-scoped, so the namespace
-// belongs to their identity.
+// Permissions is the name of the roles and bindings for the permissions of a ServiceAccount. They may be
+// cluster-scoped, so the namespace belongs to their identity.
 func Permissions(namespace, csv, account string) string {
 	return fit(subdomain(csv), strings.Join([]string{namespace, csv, account}, "/"), "", validation.DNS1123SubdomainMaxLength)
 }
 
-// Lifted is the name of what grants a namespace's Role in the whole cluster, where
-// another client has the name of the Role.
+// Lifted is the name of a Role that is granted in the whole cluster, if another client has the Role's name.
 func Lifted(namespace, role string) string {
 	return fit(role, namespace+"/"+role, "", validation.DNS1123SubdomainMaxLength)
 }

@@ -17,10 +17,8 @@ import (
 
 var quantity = reflect.TypeFor[resource.Quantity]()
 
-// maxLength is how many characters a quantity may have.
 const maxLength = 64
 
-// largeExponent is an exponent of more than two digits.
 var largeExponent = regexp.MustCompile(`[eE][-+]?[0-9]{3}`)
 
 // Undecodable is a quantity that must not be decoded.
@@ -31,8 +29,7 @@ type Undecodable struct {
 	Replace func(value any)
 }
 
-// Suspicious reports whether a JSON text may have an undecodable quantity. It costs little: most texts
-// have none.
+// Suspicious reports whether a JSON text may have an undecodable quantity. It costs little.
 func Suspicious(text []byte) bool {
 	for {
 		quote := bytes.IndexByte(text, '"')
@@ -68,8 +65,7 @@ func digits(text []byte) (count int) {
 	return count
 }
 
-// Find returns at most limit undecodable quantities of a document: a JSON value that is decoded
-// into the type.
+// Find returns at most limit undecodable quantities of a JSON value that is decoded into a type.
 func Find(document any, into reflect.Type, limit int) []Undecodable {
 	s := search{limit: limit}
 	s.value(document, into, nil, nil)

@@ -15,11 +15,9 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
-// Possible returns the versions in which objects of a definition may be stored: the ones in
-// status.storedVersions, the ones that an incomplete storage migration has recorded, and, after a
-// StorageVersionMigration of any client, all versions in spec.versions. It cannot know a version
-// that was removed from spec.versions after such a migration: see Only.
-// Versions in spec.versions come first, in their order.
+// Possible returns the versions in which objects may be stored: the ones in status.storedVersions, the ones that an
+// incomplete storage migration has recorded, and, after a StorageVersionMigration of any client, all in
+// spec.versions, which come first. It does not know versions that were removed after that: see Only.
 func Possible(crd *apiextensionsv1.CustomResourceDefinition) []string {
 	claimed := slices.Concat(crd.Status.StoredVersions, Recorded(crd))
 	var versions []string
@@ -83,8 +81,7 @@ func Claimed(crd *apiextensionsv1.CustomResourceDefinition, version string) bool
 	return slices.Contains(crd.Status.StoredVersions, version)
 }
 
-// Recorded returns the versions in the annotation that a storage migration keeps until it is
-// complete.
+// Recorded returns the versions that an incomplete storage migration has recorded.
 func Recorded(crd *apiextensionsv1.CustomResourceDefinition) []string {
 	value := crd.Annotations[wellknown.AnnotationStoredVersions]
 	return strings.FieldsFunc(value, func(r rune) bool { return r == ',' })
@@ -96,8 +93,7 @@ func Migrated(crd *apiextensionsv1.CustomResourceDefinition) bool {
 	return slices.ContainsFunc(crd.Status.Conditions, IsMigrating)
 }
 
-// IsMigrating reports whether a condition is the one that kube-controller-manager sets for a
-// StorageVersionMigration.
+// IsMigrating reports whether kube-controller-manager set a condition for a StorageVersionMigration.
 func IsMigrating(c apiextensionsv1.CustomResourceDefinitionCondition) bool {
 	return c.Type == apiextensionsv1.StorageMigrating
 }

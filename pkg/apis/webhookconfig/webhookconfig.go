@@ -5,8 +5,7 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 )
 
-// Webhooks returns the webhooks of a configuration of either kind; none for another object. Those
-// that mutate have no reinvocationPolicy in this form.
+// Webhooks returns the webhooks of a configuration, without reinvocationPolicy; none for another object.
 func Webhooks(o any) []admissionregistrationv1.ValidatingWebhook {
 	switch c := o.(type) {
 	case *admissionregistrationv1.ValidatingWebhookConfiguration:

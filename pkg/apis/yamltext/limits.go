@@ -1,5 +1,4 @@
-// Package yamltext limits what parsing YAML of an untrusted author needs. Each text of a bundle, of an
-// annotation and of a ConfigMap is checked here before it is parsed.
+// Package yamltext checks YAML of bundles, annotations and ConfigMaps before it is parsed.
 package yamltext
 
 import (

@@ -3,6 +3,7 @@ package celbudget
 
 import (
 	"fmt"
+	"slices"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
@@ -38,10 +39,10 @@ func (b *Budget) SpendSchema(s *apiextensionsv1.JSONSchemaProps) bool {
 			return false
 		}
 	}
-	return eachSchema(s, b.SpendSchema)
+	return !slices.ContainsFunc(schemasIn(s), func(inside *apiextensionsv1.JSONSchemaProps) bool { return !b.SpendSchema(inside) })
 }
 
-func eachSchema(s *apiextensionsv1.JSONSchemaProps, do func(*apiextensionsv1.JSONSchemaProps) bool) bool {
+func schemasIn(s *apiextensionsv1.JSONSchemaProps) []*apiextensionsv1.JSONSchemaProps {
 	all := []*apiextensionsv1.JSONSchemaProps{s.Not}
 	for _, m := range []map[string]apiextensionsv1.JSONSchemaProps{s.Properties, s.PatternProperties} {
 		for _, inside := range m {
@@ -62,12 +63,7 @@ func eachSchema(s *apiextensionsv1.JSONSchemaProps, do func(*apiextensionsv1.JSO
 	if s.AdditionalProperties != nil {
 		all = append(all, s.AdditionalProperties.Schema)
 	}
-	for _, inside := range all {
-		if !do(inside) {
-			return false
-		}
-	}
-	return true
+	return all
 }
 
 // Affordable reports whether the rules of a definition may be compiled.

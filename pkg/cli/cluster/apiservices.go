@@ -6,6 +6,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 	apiregistrationhelper "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1/helper"
 	"k8s.io/utils/ptr"
@@ -16,11 +17,8 @@ import (
 // apiServices returns the APIServices with a Service: they are called, and fail, as webhooks do.
 func (c *Cluster) apiServices(ctx context.Context) ([]doctor.Webhook, error) {
 	list, err := c.Aggregator.ApiregistrationV1().APIServices().List(ctx, metav1.ListOptions{})
-	if apierrors.IsNotFound(err) { // the API server stands alone
-		return nil, nil
-	}
 	if err != nil {
-		return nil, err
+		return nil, utilerrors.FilterOut(err, apierrors.IsNotFound) // The API server may stand alone.
 	}
 	var all []doctor.Webhook
 	for _, a := range list.Items {

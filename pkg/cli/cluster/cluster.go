@@ -1,17 +1,19 @@
-// Package cluster is what the commands see of a cluster, and do to it. What it means is
-// judged elsewhere, by packages that hold no client.
+// Package cluster reads a cluster for the commands. Packages without a client judge what it returns.
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apiextensions "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
@@ -39,28 +41,15 @@ type Cluster struct {
 
 // New is the cluster of a configuration.
 func New(config *rest.Config) (*Cluster, error) {
-	kube, err := kubernetes.NewForConfig(config)
-	if err != nil {
-		return nil, err
-	}
-	olm, err := olmclient.New(config)
-	if err != nil {
-		return nil, err
-	}
-	extensions, err := apiextensions.NewForConfig(config)
-	if err != nil {
-		return nil, err
-	}
-	apis, err := aggregator.NewForConfig(config)
-	if err != nil {
-		return nil, err
-	}
-	objects, err := metadata.NewForConfig(config)
-	if err != nil {
-		return nil, err
-	}
-	anyKind, err := dynamic.NewForConfig(config)
-	return &Cluster{Config: config, Kube: kube, OLM: olm, Extensions: extensions, Aggregator: apis, Metadata: objects, Dynamic: anyKind}, err
+	var errs [6]error
+	c := &Cluster{Config: config}
+	c.Kube, errs[0] = kubernetes.NewForConfig(config)
+	c.OLM, errs[1] = olmclient.New(config)
+	c.Extensions, errs[2] = apiextensions.NewForConfig(config)
+	c.Aggregator, errs[3] = aggregator.NewForConfig(config)
+	c.Metadata, errs[4] = metadata.NewForConfig(config)
+	c.Dynamic, errs[5] = dynamic.NewForConfig(config)
+	return c, cmp.Or(errs[:]...)
 }
 
 // Examine also asks every pod behind a webhook for its certificate, directly or through the API server. It returns an
@@ -131,13 +120,31 @@ func (c *Cluster) owners(ctx context.Context) (owners map[types.NamespacedName]b
 // csvs are the ClusterServiceVersions of a namespace. A cluster need not know the kind.
 func (c *Cluster) csvs(ctx context.Context, namespace string) (all []operatorsv1alpha1.ClusterServiceVersion, unknown bool, err error) {
 	list, err := c.OLM.ClusterServiceVersions(namespace).List(ctx, metav1.ListOptions{})
-	if c.isUnknownKind(ctx, err, operatorsv1alpha1.SchemeGroupVersion.WithResource("clusterserviceversions")) {
-		return nil, true, nil
-	}
 	if err != nil {
-		return nil, false, err
+		unknown, err = c.isUnknownKind(ctx, err, operatorsv1alpha1.SchemeGroupVersion.WithResource("clusterserviceversions"))
+		return nil, unknown, err
 	}
 	return list.Items, false, nil
+}
+
+// What shells may ask the names of.
+var (
+	Namespaces             = corev1.SchemeGroupVersion.WithResource("namespaces")
+	Definitions            = apiextensionsv1.SchemeGroupVersion.WithResource("customresourcedefinitions")
+	ClusterServiceVersions = operatorsv1alpha1.SchemeGroupVersion.WithResource("clusterserviceversions")
+)
+
+// Names are those of all objects of a resource, in one namespace where it is not empty.
+func (c *Cluster) Names(ctx context.Context, resource schema.GroupVersionResource, namespace string) ([]string, error) {
+	list, err := c.Metadata.Resource(resource).Namespace(namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	names := make([]string, len(list.Items))
+	for i, object := range list.Items {
+		names[i] = object.Name
+	}
+	return names, nil
 }
 
 type backend struct {

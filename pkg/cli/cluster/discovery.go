@@ -4,19 +4,40 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 )
 
-// Discovery returns a discovery client whose requests end with a context. The methods of client-go's discovery
-// client have no context.
+// Discovery returns a discovery client whose requests end with a context: its methods have none.
 func Discovery(ctx context.Context, config *rest.Config) (*discovery.DiscoveryClient, error) {
 	config = rest.CopyConfig(config)
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return endingWith(ctx, next) })
 	return discovery.NewDiscoveryClientForConfig(config) //nolint:forbidigo // Its requests end with the context.
+}
+
+// isUnknownKind reports whether a list failed because the cluster does not know the kind, and returns any other error.
+// API servers answer so to a user who may list the kind; for other users they answer "forbidden".
+func (c *Cluster) isUnknownKind(ctx context.Context, failed error, kind schema.GroupVersionResource) (bool, error) {
+	if apierrors.IsNotFound(failed) {
+		return true, nil
+	}
+	client, err := Discovery(ctx, c.Config)
+	if err != nil || !apierrors.IsForbidden(failed) {
+		return false, failed
+	}
+	known, err := client.ServerResourcesForGroupVersion(kind.GroupVersion().String())
+	isThere := func(r metav1.APIResource) bool { return r.Name == kind.Resource }
+	if apierrors.IsNotFound(err) || err == nil && !slices.ContainsFunc(known.APIResources, isThere) {
+		return true, nil
+	}
+	return false, failed
 }
 
 type roundTripper func(*http.Request) (*http.Response, error)

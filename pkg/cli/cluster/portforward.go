@@ -10,37 +10,33 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/portforward"
 	"k8s.io/client-go/transport/spdy"
 	"k8s.io/streaming/pkg/httpstream"
 )
 
-// forwarder reaches pods through the API server: an administrator's machine cannot dial them.
-type forwarder struct {
-	config *rest.Config
-	kube   kubernetes.Interface
-}
-
-func (f forwarder) dialAt(ctx context.Context, namespace, pod, address string) (net.Conn, error) {
+// forward connects to a pod through the API server: an administrator's machine cannot dial it.
+func (c *Cluster) forward(ctx context.Context, namespace, pod, address string) (net.Conn, error) {
+	if pod == "" {
+		return nil, errors.New("no pod is behind it, and the API server forwards to pods only")
+	}
 	_, port, err := net.SplitHostPort(address)
 	if err != nil {
 		return nil, err
 	}
-	return f.dial(ctx, namespace, pod, port)
+	return c.dialPod(ctx, namespace, pod, port)
 }
 
-// dial connects to a port of a pod. If the kubelet cannot connect, the first read returns its error. The dialers of
-// client-go take no context: when it ends, dial returns, and closes a connection that comes later.
-func (f forwarder) dial(ctx context.Context, namespace, pod, port string) (net.Conn, error) {
+// dialPod connects to a port of a pod. If the kubelet cannot connect, the first read returns its error. The dialers of
+// client-go take no context: when it ends, dialPod returns, and closes a connection that comes later.
+func (c *Cluster) dialPod(ctx context.Context, namespace, pod, port string) (net.Conn, error) {
 	type result struct {
 		conn net.Conn
 		err  error
 	}
 	done := make(chan result, 1)
 	go func() {
-		conn, err := f.connect(namespace, pod, port)
+		conn, err := c.connect(namespace, pod, port)
 		done <- result{conn, err}
 	}()
 	select {
@@ -56,8 +52,8 @@ func (f forwarder) dial(ctx context.Context, namespace, pod, port string) (net.C
 	}
 }
 
-func (f forwarder) connect(namespace, pod, port string) (net.Conn, error) {
-	dialer, err := f.dialer(namespace, pod)
+func (c *Cluster) connect(namespace, pod, port string) (net.Conn, error) {
+	dialer, err := c.dialer(namespace, pod)
 	if err != nil {
 		return nil, err
 	}
@@ -84,14 +80,14 @@ func (f forwarder) connect(namespace, pod, port string) (net.Conn, error) {
 	return &forwarded{Stream: data, tunnel: tunnel, errors: errorStream}, nil
 }
 
-func (f forwarder) dialer(namespace, pod string) (httpstream.Dialer, error) {
-	url := f.kube.CoreV1().RESTClient().Post().Namespace(namespace).Resource("pods").Name(pod).SubResource("portforward").URL()
-	transport, upgrader, err := spdy.RoundTripperFor(f.config)
+func (c *Cluster) dialer(namespace, pod string) (httpstream.Dialer, error) {
+	url := c.Kube.CoreV1().RESTClient().Post().Namespace(namespace).Resource("pods").Name(pod).SubResource("portforward").URL()
+	transport, upgrader, err := spdy.RoundTripperFor(c.Config)
 	if err != nil {
 		return nil, err
 	}
 	old := spdy.NewDialerForStreaming(upgrader, &http.Client{Transport: transport}, http.MethodPost, url)
-	tunnelled, err := portforward.NewSPDYOverWebsocketDialerForStreaming(url, f.config)
+	tunnelled, err := portforward.NewSPDYOverWebsocketDialerForStreaming(url, c.Config)
 	if err != nil {
 		return nil, err
 	}

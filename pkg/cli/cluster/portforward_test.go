@@ -22,7 +22,7 @@ func TestDialEndsWithItsContext(t *testing.T) {
 	defer cancel()
 	done := make(chan error, 1)
 	go func() {
-		_, err := forwarder{config, kube}.dial(ctx, "shop", "shop", "443")
+		_, err := (&Cluster{Config: config, Kube: kube}).dialPod(ctx, "shop", "shop", "443")
 		done <- err
 	}()
 	select {

@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"sync"
@@ -16,7 +15,6 @@ import (
 // probeOptions limit the time that unreachable endpoints cost.
 var probeOptions = probe.Options{Parallel: 8, Timeout: 5 * time.Second}
 
-// probe returns one answer for each ready endpoint behind the port of a webhook.
 func (c *Cluster) probe(ctx context.Context, w doctor.Webhook, b backend, direct bool) []doctor.Answer {
 	endpoints := route.Behind(b.service, w.Port, b.slices).Ready
 	targets, pods := make([]probe.Target, len(endpoints)), map[string]string{}
@@ -26,52 +24,36 @@ func (c *Cluster) probe(ctx context.Context, w doctor.Webhook, b backend, direct
 			pods[e.Address()] = e.Ref.Name
 		}
 	}
-	options, forwards := probeOptions, recordedDials{dial: func(ctx context.Context, address string) (net.Conn, error) {
-		return c.forward(ctx, w.Service.Namespace, pods[address], address)
-	}}
+	options, failed := probeOptions, sync.Map{}
 	options.AnyCertificate = w.Unverified
 	if !direct {
-		options.Dial, options.Patience = forwards.Dial, options.Timeout
+		options.Patience, options.Dial = options.Timeout, recorded(&failed, func(ctx context.Context, address string) (net.Conn, error) {
+			return c.forward(ctx, w.Service.Namespace, pods[address], address)
+		})
 	}
 	answers := make([]doctor.Answer, len(endpoints))
 	for i, r := range probe.All(ctx, targets, w.CABundle, options) {
 		answers[i] = answerOf(r)
-		if cause := forwards.failure(r.Address); cause != "" {
-			answers[i] = doctor.Answer{Endpoint: r.What, Message: cause}
+		if cause, is := failed.Load(r.Address); is {
+			answers[i] = doctor.Answer{Endpoint: r.What, Message: cause.(error).Error()}
 		}
 	}
 	return answers
 }
 
-// recordedDials records why the last dial of an address failed.
-type recordedDials struct {
-	dial   func(ctx context.Context, address string) (net.Conn, error)
-	failed sync.Map // causes, by address
-}
+type dialFunc = func(ctx context.Context, address string) (net.Conn, error)
 
-// Dial connects to an address.
-func (d *recordedDials) Dial(ctx context.Context, address string) (net.Conn, error) {
-	connection, err := d.dial(ctx, address)
-	if err != nil {
-		d.failed.Store(address, err.Error())
-	} else {
-		d.failed.Delete(address)
+// recorded returns a dial that records by address why the last one failed.
+func recorded(failed *sync.Map, dial dialFunc) dialFunc {
+	return func(ctx context.Context, address string) (net.Conn, error) {
+		connection, err := dial(ctx, address)
+		if err != nil {
+			failed.Store(address, err)
+		} else {
+			failed.Delete(address)
+		}
+		return connection, err
 	}
-	return connection, err
-}
-
-func (d *recordedDials) failure(address string) string {
-	cause, _ := d.failed.Load(address)
-	text, _ := cause.(string)
-	return text
-}
-
-// forward connects to an endpoint through the API server. That is possible for pods only.
-func (c *Cluster) forward(ctx context.Context, namespace, pod, address string) (net.Conn, error) {
-	if pod == "" {
-		return nil, errors.New("no pod is behind it, and the API server forwards to pods only")
-	}
-	return forwarder{c.Config, c.Kube}.dialAt(ctx, namespace, pod, address)
 }
 
 // answerOf is what a probe shows. A probe that was interrupted shows nothing.

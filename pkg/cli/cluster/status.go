@@ -31,15 +31,15 @@ func (c *Cluster) Status(ctx context.Context, namespace string) (status.Facts, e
 	if facts.CSVs, facts.NoCSVs, err = c.csvs(ctx, namespace); err != nil {
 		return facts, err
 	}
-	if facts.Leases, err = c.Leases(ctx); apierrors.IsForbidden(err) {
+	if facts.Leases, err = c.Leases(ctx, metav1.NamespaceAll); apierrors.IsForbidden(err) {
 		facts.LeasesUnread, err = err.Error(), nil
 	}
 	return facts, err
 }
 
-// Leases returns the Leases that managers hold while they work.
-func (c *Cluster) Leases(ctx context.Context) ([]coordinationv1.Lease, error) {
-	list, err := c.Kube.CoordinationV1().Leases(metav1.NamespaceAll).List(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + wellknown.FieldManager})
+// Leases returns the Leases of a namespace, or of all, that managers hold while they work.
+func (c *Cluster) Leases(ctx context.Context, namespace string) ([]coordinationv1.Lease, error) {
+	list, err := c.Kube.CoordinationV1().Leases(namespace).List(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + wellknown.FieldManager})
 	if err != nil {
 		return nil, err
 	}
@@ -49,11 +49,9 @@ func (c *Cluster) Leases(ctx context.Context) ([]coordinationv1.Lease, error) {
 // Rollouts are the WebhookRollouts of a namespace, or of all. A cluster need not know the kind.
 func (c *Cluster) Rollouts(ctx context.Context, namespace string) (all []managerv1alpha1.WebhookRollout, unknown bool, err error) {
 	list, err := c.OLM.WebhookRollouts(namespace).List(ctx, metav1.ListOptions{})
-	if c.isUnknownKind(ctx, err, managerv1alpha1.SchemeGroupVersion.WithResource("webhookrollouts")) {
-		return nil, true, nil
-	}
 	if err != nil {
-		return nil, false, err
+		unknown, err = c.isUnknownKind(ctx, err, managerv1alpha1.SchemeGroupVersion.WithResource("webhookrollouts"))
+		return nil, unknown, err
 	}
 	return list.Items, false, nil
 }

@@ -16,22 +16,16 @@ func rejectUnknownCommands(cmd *cobra.Command) {
 		return
 	}
 	cmd.SuggestionsMinimumDistance = 2
-	if cmd.Runnable() { // without arguments
-		cmd.Args = func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return nil
-			}
-			return unknownCommand(cmd, args[0])
-		}
-		return
-	}
-	cmd.Args = cobra.ArbitraryArgs
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
-			return cmd.Help()
+			return nil
 		}
 		return unknownCommand(cmd, args[0])
 	}
+	if cmd.Runnable() { // without arguments
+		return
+	}
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	cmd.SetFlagErrorFunc(func(at *cobra.Command, err error) error {
 		if args := at.Flags().Args(); at == cmd && len(args) > 0 {
 			return unknownCommand(at, args[0]) // The flag belongs to the misspelled subcommand.
@@ -40,20 +34,15 @@ func rejectUnknownCommands(cmd *cobra.Command) {
 	})
 }
 
-// rejectUnknownTopics makes an unknown topic of the command help an error. By default, cobra prints the help of the last
-// command that it knows.
+// rejectUnknownTopics makes an unknown topic of help an error. By default, cobra prints the help of a known parent.
 func rejectUnknownTopics(root *cobra.Command) {
-	for _, help := range root.Commands() {
-		if help.Name() != "help" {
-			continue
+	help, _, _ := root.Find([]string{"help"})
+	help.Args = func(_ *cobra.Command, args []string) error {
+		found, unknown, err := root.Find(args)
+		if err != nil || len(unknown) == 0 {
+			return err
 		}
-		help.Args = func(_ *cobra.Command, args []string) error {
-			found, unknown, err := root.Find(args)
-			if err != nil || len(unknown) == 0 {
-				return err
-			}
-			return unknownCommand(found, unknown[0])
-		}
+		return unknownCommand(found, unknown[0])
 	}
 }
 

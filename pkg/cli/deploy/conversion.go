@@ -34,9 +34,7 @@ func bundledConversion(next *apiextensionsv1.CustomResourceDefinition, csv *oper
 	return next.Spec.Conversion.DeepCopy()
 }
 
-// openingConversion returns the conversion until then. A current conversion webhook stays. Without one, objects are
-// readable only in the stored version until the bundle's webhook serves: without a conversion the API server would
-// relabel them, and they would lose fields.
+// openingConversion returns the conversion until then. A current conversion webhook stays.
 func openingConversion(live, next *apiextensionsv1.CustomResourceDefinition, csv *operatorsv1alpha1.ClusterServiceVersion) *apiextensionsv1.CustomResourceConversion {
 	if webhookConverts(live) {
 		return live.Spec.Conversion.DeepCopy()
@@ -59,20 +57,17 @@ func KeepsConversion(live, next *apiextensionsv1.CustomResourceDefinition, csv *
 
 // hasOwnConversion reports whether a definition of a bundle names a webhook that the manager does not set up.
 func hasOwnConversion(next *apiextensionsv1.CustomResourceDefinition, csv *operatorsv1alpha1.ClusterServiceVersion) bool {
-	return webhookConverts(next) && next.Spec.Conversion.Webhook != nil && next.Spec.Conversion.Webhook.ClientConfig != nil && csvspec.Converts(csv, next.Name) < 0
+	return target(next) != nil && csvspec.Converts(csv, next.Name) < 0
 }
 
 func haveSameTarget(a, b *apiextensionsv1.CustomResourceDefinition) bool {
-	if !webhookConverts(a) || !webhookConverts(b) {
-		return false
-	}
 	one, other := target(a), target(b)
 	return one != nil && other != nil && equality.Semantic.DeepEqual(one, other)
 }
 
-// target returns whom a definition's webhook calls: its clientConfig with defaults, without a caBundle.
+// target returns whom a definition's webhook calls: its clientConfig with defaults, without a caBundle; nil for none.
 func target(crd *apiextensionsv1.CustomResourceDefinition) *apiextensionsv1.WebhookClientConfig {
-	if crd.Spec.Conversion.Webhook == nil || crd.Spec.Conversion.Webhook.ClientConfig == nil {
+	if !webhookConverts(crd) || crd.Spec.Conversion.Webhook == nil || crd.Spec.Conversion.Webhook.ClientConfig == nil {
 		return nil
 	}
 	config := crd.Spec.Conversion.Webhook.ClientConfig.DeepCopy()
@@ -85,11 +80,9 @@ func target(crd *apiextensionsv1.CustomResourceDefinition) *apiextensionsv1.Webh
 
 func converter(crd *apiextensionsv1.CustomResourceDefinition) string {
 	switch config := target(crd); {
-	case config == nil:
-		return "a webhook"
-	case config.Service != nil:
+	case config != nil && config.Service != nil:
 		return fmt.Sprintf("Service %s/%s", config.Service.Namespace, config.Service.Name)
-	case config.URL != nil:
+	case config != nil && config.URL != nil:
 		return "URL " + *config.URL
 	default:
 		return "a webhook"

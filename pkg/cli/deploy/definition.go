@@ -1,5 +1,4 @@
-// Package deploy decides how a bundle is installed, upgraded and removed. It is pure: pkg/cli/installer
-// executes its decisions.
+// Package deploy decides how bundles are installed, upgraded and removed. pkg/cli/installer executes that.
 package deploy
 
 import (
@@ -62,6 +61,18 @@ func Awaited(live, next *apiextensionsv1.CustomResourceDefinition, csv *operator
 		}
 	}
 	return awaited
+}
+
+// AwaitedBy returns the versions of definitions that a ClusterServiceVersion has to wait for, as text.
+func AwaitedBy(definitions map[string][]string) []string {
+	var all []string
+	for crd, versions := range definitions {
+		for _, v := range versions {
+			all = append(all, csvspec.CRDVersion(crd, v))
+		}
+	}
+	slices.Sort(all)
+	return all
 }
 
 // Settled returns the definition of the bundle with other live labels and annotations, and settledConversion.

@@ -1,10 +1,8 @@
 package deploy
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -12,13 +10,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+	"sigs.k8s.io/structured-merge-diff/v6/value"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
-// Owned returns the fields of a definition that a bundle decides about: the conversion belongs to the manager while
-// the operator runs.
+// Owned returns the fields of a definition that a bundle decides about. The conversion belongs to the manager.
 func Owned(definition *unstructured.Unstructured) *unstructured.Unstructured {
 	owned := definition.DeepCopy()
 	unstructured.RemoveNestedField(owned.Object, "status")
@@ -63,8 +62,7 @@ func TakenBy(manifest, live *unstructured.Unstructured) []string {
 		if m.Subresource != "" || m.FieldsV1 == nil || slices.Contains(ownManagers, m.Manager) || slices.Contains(managers, m.Manager) {
 			continue
 		}
-		var owned map[string]any
-		if json.Unmarshal(m.FieldsV1.GetRawBytes(), &owned) != nil || ownsPartOf(owned, content) {
+		if owned, err := ownedFields(m); err != nil || slices.ContainsFunc(owned, func(path fieldpath.Path) bool { return hasValueAt(content, path) }) {
 			managers = append(managers, m.Manager)
 		}
 	}
@@ -88,64 +86,45 @@ func contentOf(manifest *unstructured.Unstructured) map[string]any {
 	return content.Object
 }
 
-// ownsPartOf reports whether owned, a set of fields in the form of FieldsV1, has a value of the content.
-func ownsPartOf(owned, content map[string]any) bool {
-	for key, below := range owned {
-		value, has := content[strings.TrimPrefix(key, "f:")]
-		if !has {
-			continue
-		}
-		fields, _ := below.(map[string]any)
-		if len(fields) == 0 {
-			return true
-		}
-		switch value := value.(type) {
-		case map[string]any:
-			if ownsPartOf(fields, value) {
-				return true
-			}
-		case []any:
-			if ownsPartOfEntry(fields, value) {
-				return true
-			}
-		}
+func ownedFields(m metav1.ManagedFieldsEntry) ([]fieldpath.Path, error) {
+	owned := &fieldpath.Set{}
+	if err := owned.FromJSON(m.FieldsV1.GetRawReader()); err != nil {
+		return nil, err
 	}
-	return false
+	var paths []fieldpath.Path
+	for path := range owned.Leaves().All() {
+		paths = append(paths, path.Copy())
+	}
+	return paths, nil
 }
 
-// ownsPartOfEntry compares the entries of a list that are identified by some of their fields. The client of each other
-// field owns these, too: they decide nothing.
-func ownsPartOfEntry(owned map[string]any, entries []any) bool {
-	for key, below := range owned {
-		text, identified := strings.CutPrefix(key, "k:")
-		var identity map[string]any
-		if !identified || json.Unmarshal([]byte(text), &identity) != nil {
-			continue
-		}
-		fields, _ := below.(map[string]any)
-		for _, entry := range entries {
-			values, _ := entry.(map[string]any)
-			if has(values, identity) && ownsPartOf(fields, without(values, identity)) {
-				return true
-			}
-		}
+// hasValueAt reports whether a client that owns a path owns a value of the content. The fields that identify an entry
+// of a list decide nothing: the client of each other field of the entry owns these, too.
+func hasValueAt(content any, path fieldpath.Path) bool {
+	if len(path) == 0 {
+		return true
 	}
-	return false
+	switch at, rest := path[0], path[1:]; {
+	case at.FieldName != nil:
+		fields, _ := content.(map[string]any)
+		value, exists := fields[*at.FieldName]
+		return exists && hasValueAt(value, rest)
+	case at.Key != nil && len(rest) > 0 && !isIn(*at.Key, rest[0]):
+		entries, _ := content.([]any)
+		return slices.ContainsFunc(entries, func(entry any) bool { return isIdentifiedBy(entry, *at.Key) && hasValueAt(entry, rest) })
+	default:
+		return false
+	}
 }
 
-func has(values, identity map[string]any) bool {
-	for field, value := range identity {
-		if got, there := values[field]; there && fmt.Sprint(got) != fmt.Sprint(value) {
-			return false
-		}
-	}
-	return len(values) > 0
+func isIn(identity value.FieldList, at fieldpath.PathElement) bool {
+	return slices.ContainsFunc(identity, func(f value.Field) bool { return at.FieldName != nil && *at.FieldName == f.Name })
 }
 
-func without(values, identity map[string]any) map[string]any {
-	rest := maps.Clone(values)
-	for field := range identity {
-		delete(rest, field)
-	}
-	return rest
+func isIdentifiedBy(entry any, identity value.FieldList) bool {
+	values, _ := entry.(map[string]any)
+	return len(values) > 0 && !slices.ContainsFunc(identity, func(f value.Field) bool {
+		got, there := values[f.Name]
+		return there && fmt.Sprint(got) != fmt.Sprint(f.Value.Unstructured())
+	})
 }

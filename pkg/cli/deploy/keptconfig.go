@@ -1,11 +1,12 @@
 package deploy
 
 import (
-	"encoding/json"
+	"cmp"
 	"fmt"
-	"strings"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 )
@@ -20,11 +21,9 @@ func KeptConfig(given *operatorsv1alpha1.SubscriptionConfig, live *operatorsv1al
 	if err != nil {
 		return nil, err
 	}
-	merged := map[string]any{}
-	if given != nil {
-		if merged, err = runtime.DefaultUnstructuredConverter.ToUnstructured(given); err != nil {
-			return nil, err
-		}
+	merged, err := runtime.DefaultUnstructuredConverter.ToUnstructured(cmp.Or(given, &operatorsv1alpha1.SubscriptionConfig{}))
+	if err != nil {
+		return nil, err
 	}
 	kept := false
 	for _, owned := range configOfOthers(live) {
@@ -40,48 +39,35 @@ func KeptConfig(given *operatorsv1alpha1.SubscriptionConfig, live *operatorsv1al
 	return config, nil
 }
 
-// configOfOthers returns the fields of spec.config that other clients than the commands own, in the form of managedFields.
-func configOfOthers(live *operatorsv1alpha1.Subscription) (all []map[string]any) {
+// configOfOthers returns the paths in spec.config that other clients than the commands own.
+func configOfOthers(live *operatorsv1alpha1.Subscription) (all [][]string) {
 	for _, m := range live.ManagedFields {
 		if m.Manager == FieldManager || m.Subresource != "" || m.FieldsV1 == nil {
 			continue
 		}
-		var owned struct {
-			Spec struct {
-				Config map[string]any `json:"f:config"`
-			} `json:"f:spec"`
-		}
-		if json.Unmarshal(m.FieldsV1.GetRawBytes(), &owned) == nil {
-			all = append(all, owned.Spec.Config)
+		owned, _ := ownedFields(m)
+		for _, path := range owned {
+			if names := namesIn(path); len(names) > 2 && names[0] == "spec" && names[1] == "config" {
+				all = append(all, names[2:])
+			}
 		}
 	}
 	return all
 }
 
-// keepOwned copies the owned fields that are not set. Of a map it copies the owned keys; a list has one owner here, and is
-// copied as a whole.
-func keepOwned(merged, present, owned map[string]any) (kept bool) {
-	for field, below := range owned {
-		name, isField := strings.CutPrefix(field, "f:")
-		value, exists := present[name]
-		if !isField || !exists {
-			continue
+// namesIn returns the names of fields up to a list: a list has one owner here, and is copied as a whole.
+func namesIn(path fieldpath.Path) (names []string) {
+	for _, at := range path {
+		if at.FieldName == nil {
+			break
 		}
-		values, isMap := value.(map[string]any)
-		parts, _ := below.(map[string]any)
-		if !isMap || len(parts) == 0 {
-			if _, set := merged[name]; !set {
-				merged[name], kept = value, true
-			}
-			continue
-		}
-		target, isMap := merged[name].(map[string]any)
-		if !isMap {
-			target = map[string]any{}
-		}
-		if keepOwned(target, values, parts) {
-			merged[name], kept = target, true
-		}
+		names = append(names, *at.FieldName)
 	}
-	return kept
+	return names
+}
+
+func keepOwned(merged, present map[string]any, owned []string) (kept bool) {
+	value, exists, _ := unstructured.NestedFieldNoCopy(present, owned...)
+	_, set, err := unstructured.NestedFieldNoCopy(merged, owned...)
+	return exists && !set && err == nil && unstructured.SetNestedField(merged, value, owned...) == nil
 }

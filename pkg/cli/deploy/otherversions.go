@@ -25,8 +25,7 @@ func (v Installed) belongsTo(packageName string) bool {
 	return v.Package != "" && v.Package == packageName
 }
 
-// hasNoPackage reports whether the package is unknown: the record of a bundle without a package has the name of its
-// ClusterServiceVersion.
+// hasNoPackage reports whether the package is unknown: then a record has the name of the ClusterServiceVersion.
 func (v Installed) hasNoPackage() bool { return v.Package == "" || v.Package == v.CSV.Name }
 
 // CheckInstall refuses a bundle next to another version of the same operator.

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
@@ -27,8 +29,6 @@ func (h PendingDeletion) Remaining() string {
 	return fmt.Sprint(h.Finalizers, h.ManagerMessage, h.Objects)
 }
 
-const finalizerObjects = "customresourcecleanup.apiextensions.k8s.io"
-
 // Cause reports who keeps it, and what to do about that.
 func (h PendingDeletion) Cause() string {
 	var all []string
@@ -38,7 +38,7 @@ func (h PendingDeletion) Cause() string {
 			all = append(all, h.ManagerMessage)
 		case finalizer == wellknown.FinalizerCSV:
 			all = append(all, h.missingManager())
-		case finalizer == finalizerObjects:
+		case finalizer == apiextensionsv1.CustomResourceCleanupFinalizer:
 			all = append(all, h.remainingObjects())
 		default:
 			all = append(all, fmt.Sprintf("its finalizer %s stays: check that the controller that set it runs", finalizer))
@@ -60,7 +60,7 @@ func (h PendingDeletion) missingManager() string {
 }
 
 func (h PendingDeletion) remainingObjects() string {
-	text := fmt.Sprintf("its finalizer %s stays until its objects are deleted, and it has %s", finalizerObjects, countText(h.Objects))
+	text := fmt.Sprintf("its finalizer %s stays until its objects are deleted, and it has %s", apiextensionsv1.CustomResourceCleanupFinalizer, countText(h.Objects))
 	if len(h.Finalized) > 0 {
 		text += fmt.Sprintf(", among them %s: check that the controllers that set these finalizers run, or remove the finalizers by hand, which skips their cleanup", strings.Join(slices.Sorted(slices.Values(h.Finalized)), ", "))
 	}

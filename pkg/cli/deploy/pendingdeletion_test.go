@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
@@ -19,8 +21,8 @@ func TestWhyItIsHeld(t *testing.T) {
 		"no manager":                  {PendingDeletion{Namespace: "shop", Finalizers: []string{wellknown.FinalizerCSV}}, []string{wellknown.FinalizerCSV, "no manager has removed it", "include shop"}},
 		"a manager that was removed":  {PendingDeletion{Finalizers: []string{wellknown.FinalizerCSV}, LeaseMessage: "no manager has held Lease a/b"}, []string{"no manager has removed it", "; no manager has held Lease a/b"}},
 		"a manager that waits":        {PendingDeletion{Finalizers: []string{wellknown.FinalizerCSV}, ManagerMessage: "v2 is stored"}, []string{"v2 is stored"}},
-		"objects that are held":       {PendingDeletion{Finalizers: []string{finalizerObjects}, Objects: 2, Finalized: []string{"b (y)", "a (x)"}, APIServerMessage: "Check"}, []string{"it has 2 objects, among them a (x), b (y): check", "; the API server reports Check"}},
-		"objects that cannot be read": {PendingDeletion{Finalizers: []string{finalizerObjects}, Objects: UnknownCount}, []string{"cannot be read now"}},
+		"objects that are held":       {PendingDeletion{Finalizers: []string{apiextensionsv1.CustomResourceCleanupFinalizer}, Objects: 2, Finalized: []string{"b (y)", "a (x)"}, APIServerMessage: "Check"}, []string{"it has 2 objects, among them a (x), b (y): check", "; the API server reports Check"}},
+		"objects that cannot be read": {PendingDeletion{Finalizers: []string{apiextensionsv1.CustomResourceCleanupFinalizer}, Objects: UnknownCount}, []string{"cannot be read now"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			why := test.hold.Cause()
@@ -32,7 +34,7 @@ func TestWhyItIsHeld(t *testing.T) {
 
 // An API server that tries again has not got any further.
 func TestWhatIsLeftOfAnObject(t *testing.T) {
-	before := PendingDeletion{Finalizers: []string{finalizerObjects}, Objects: 2, APIServerMessage: "InProgress"}
+	before := PendingDeletion{Finalizers: []string{apiextensionsv1.CustomResourceCleanupFinalizer}, Objects: 2, APIServerMessage: "InProgress"}
 	for name, test := range map[string]struct {
 		change func(*PendingDeletion)
 		want   bool

@@ -18,8 +18,7 @@ import (
 // create what is missing, and the manager retries.
 const DefaultTimeout = time.Minute
 
-// problem returns the cause that stops the installation, and whether it is permanent: the manager gave up, or only a
-// change of the bundle helps.
+// problem returns the cause that stops the installation, and whether only a change by the user helps.
 func (l Observation) problem() (cause string, certain bool) {
 	for _, judge := range []func() (string, bool){l.failure, l.stuckWebhook, l.stuckDeployment, l.unmet} {
 		if cause, certain := judge(); cause != "" {
@@ -66,7 +65,7 @@ func (l Observation) stuckDeployment() (string, bool) {
 		warning := l.Warnings[d.Name]
 		switch {
 		case d.State == managerv1alpha1.DeploymentAvailable || d.Reason == "" || progressingReasons[d.Reason]:
-		case d.Reason == notReady && l.Warnings != nil && warning == "":
+		case d.Reason == managerv1alpha1.ReasonPodNotReady && l.Warnings != nil && warning == "":
 		default:
 			return withMessage(d.Message, warning), false
 		}
@@ -78,7 +77,7 @@ func (l Observation) stuckWebhook() (string, bool) {
 	for _, d := range l.deployments() {
 		for _, w := range d.Registrations() {
 			if d.State == managerv1alpha1.DeploymentAvailable && w.State != managerv1alpha1.WebhookRegistered && w.State != managerv1alpha1.WebhookDisabled {
-				return fmt.Sprintf("%s is %s: %s", managerv1alpha1.Title(w.Type, w.GenerateName), w.State, w.Message), w.Reason == noSuchPort
+				return fmt.Sprintf("%s is %s: %s", managerv1alpha1.Title(w.Type, w.GenerateName), w.State, w.Message), w.Reason == managerv1alpha1.ReasonNoSuchPort
 			}
 		}
 	}
@@ -91,11 +90,5 @@ func (l Observation) deployments() []managerv1alpha1.DeploymentStatus {
 	}
 	return l.Rollout.Status.Deployments
 }
-
-const (
-	notReady   = managerv1alpha1.ReasonPodNotReady
-	crashes    = "CrashLoopBackOff"
-	noSuchPort = managerv1alpha1.ReasonNoSuchPort
-)
 
 var progressingReasons = map[string]bool{managerv1alpha1.ReasonCreating: true, managerv1alpha1.ReasonUpdating: true, managerv1alpha1.ReasonWaitingForReplicas: true, managerv1alpha1.ReasonEarlierDeployment: true, managerv1alpha1.ReasonUnregistering: true}

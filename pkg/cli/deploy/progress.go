@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -49,10 +50,8 @@ func ProgressOf(l Observation) Progress {
 		return Progress{Problem: "the ClusterServiceVersion that this command applied was deleted by another client; run the same command again", Permanent: true}
 	}
 	var p Progress
-	if l.Rollout != nil {
-		for _, d := range l.Rollout.Status.Deployments {
-			p.Lines = append(p.Lines, deploymentLines(d)...)
-		}
+	for _, d := range l.deployments() {
+		p.Lines = append(p.Lines, deploymentLines(d)...)
 	}
 	csv := l.CSV
 	if csv.Status.Phase == "" || !l.isCurrent() {
@@ -65,7 +64,7 @@ func ProgressOf(l Observation) Progress {
 		p.Problem, p.Unobserved = l.pendingProblem(), l.Pending.Unobserved
 		return p
 	}
-	p.Lines = append(p.Lines, withMessage(fmt.Sprintf("%s is %s", csv.Name, csv.Status.Phase), csvMessage(csvstatus.Explained(csv.Status), l.Rollout)))
+	p.Lines = append(p.Lines, withMessage(fmt.Sprintf("%s is %s", csv.Name, csv.Status.Phase), csvMessage(csvstatus.Explained(csv.Status), l.deployments())))
 	if p.Done = csv.Status.Phase == operatorsv1alpha1.CSVPhaseSucceeded && l.allWebhooksLive(); !p.Done {
 		p.Problem, p.Permanent = l.problem()
 	}
@@ -93,11 +92,8 @@ func deploymentLines(d managerv1alpha1.DeploymentStatus) []string {
 }
 
 // csvMessage is empty if it repeats the message of a Deployment.
-func csvMessage(message string, r *managerv1alpha1.WebhookRollout) string {
-	if r == nil {
-		return message
-	}
-	for _, d := range r.Status.Deployments {
+func csvMessage(message string, all []managerv1alpha1.DeploymentStatus) string {
+	for _, d := range all {
 		if d.Message != "" && strings.Contains(message, d.Message) || strings.Contains(message, "waiting for deployment "+d.Name+" to become ready") {
 			return ""
 		}
@@ -160,4 +156,29 @@ func (l Observation) allWebhooksLive() bool {
 	}
 	return meta.IsStatusConditionTrue(l.Rollout.Status.Conditions, managerv1alpha1.ConditionReady) &&
 		!slices.ContainsFunc(l.deployments(), func(d managerv1alpha1.DeploymentStatus) bool { return d.State != managerv1alpha1.DeploymentAvailable })
+}
+
+// Converts reports whether the operator's webhook converts a live definition: its awaited versions can be served.
+func (l Observation) Converts(live *apiextensionsv1.CustomResourceDefinition) bool {
+	d, w := l.converter(live.Name)
+	return d != nil && l.isCurrent() && d.State == managerv1alpha1.DeploymentAvailable && w.State == managerv1alpha1.WebhookRegistered && webhookConverts(live)
+}
+
+// WaitsForVersions returns the Deployment of the conversion webhook if it may wait for the versions: it is not ready.
+func (l Observation) WaitsForVersions(crd string) (deployment string) {
+	if d, _ := l.converter(crd); d != nil && (d.Reason == managerv1alpha1.ReasonPodNotReady || d.Reason == "CrashLoopBackOff") {
+		return d.Name
+	}
+	return ""
+}
+
+func (l Observation) converter(crd string) (*managerv1alpha1.DeploymentStatus, *managerv1alpha1.WebhookStatus) {
+	for _, d := range l.deployments() {
+		for _, w := range d.Webhooks {
+			if w.Type == operatorsv1alpha1.ConversionWebhook && slices.Contains(w.CRDs, crd) {
+				return &d, &w
+			}
+		}
+	}
+	return nil, nil
 }

@@ -1,10 +1,10 @@
 package deploy
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
@@ -50,13 +50,15 @@ func RecordName(packageName string) string { return recordPrefix + packageName }
 
 const recordPrefix = "bundle-installation."
 
-// ReadRecord reads the data of a ConfigMap.
-func ReadRecord(data map[string]string) (Record, error) {
-	var r Record
-	if err := yamltext.Check([]byte(data[recordKey])); err != nil {
+// ReadRecord reads a ConfigMap.
+func ReadRecord(c *corev1.ConfigMap) (Record, error) {
+	r := Record{Namespace: c.Namespace, Version: c.ResourceVersion}
+	r.Package, _ = IsRecordName(c.Name)
+	text := []byte(c.Data[recordKey])
+	if err := yamltext.Check(text); err != nil {
 		return r, err
 	}
-	err := yaml.UnmarshalStrict([]byte(data[recordKey]), &r)
+	err := yaml.UnmarshalStrict(text, &r)
 	return r, err
 }
 
@@ -114,12 +116,6 @@ func (r Record) Annotate(o, live *unstructured.Unstructured) *unstructured.Unstr
 	o.SetAnnotations(labels.Merge(o.GetAnnotations(), map[string]string{wellknown.AnnotationInstallation: r.name()}))
 	return o
 }
-
-// Begin records that the objects of a ClusterServiceVersion are being written.
-func (r *Record) Begin(csv string) { r.Next = csv }
-
-// End records that they all were.
-func (r *Record) End() { r.CSV, r.Next = r.Next, "" }
 
 // Has reports whether a ClusterServiceVersion is installed, or an interrupted command was about to install it.
 func (r Record) Has(csv string) bool { return csv != "" && (csv == r.CSV || csv == r.Next) }
@@ -189,11 +185,6 @@ func OtherManagers(live *unstructured.Unstructured) []string {
 		}
 	}
 	return managers
-}
-
-// Reference returns the value of --adopt for an object: its kind with its group, its namespace and its name.
-func Reference(o *unstructured.Unstructured) string {
-	return fmt.Sprintf("%s/%s", groupkind.Of(o), nameOf(*o))
 }
 
 // IsRecord reports whether an object has a record's name. A bundle with one would control what a later command removes.

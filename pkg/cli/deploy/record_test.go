@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -148,7 +149,7 @@ func TestRemovalWithoutAnInstalledVersion(t *testing.T) {
 // Until all objects of a version are written, the record has both versions.
 func TestRecordOfAnUpgrade(t *testing.T) {
 	r := Record{CSV: "shop.v1"}
-	r.Begin("shop.v2")
+	r.Next = "shop.v2"
 	for _, csv := range []string{"shop.v1", "shop.v2"} {
 		if !r.Has(csv) || CheckRemoval(r, csv, "mall") != nil {
 			t.Errorf("during the upgrade %s is unknown", csv)
@@ -157,7 +158,7 @@ func TestRecordOfAnUpgrade(t *testing.T) {
 	if r.Has("") || CheckRemoval(r, "shop.v3", "mall") == nil {
 		t.Error("another version is known")
 	}
-	r.End()
+	r.CSV, r.Next = r.Next, ""
 	installtest.Same(t, "the record has shop.v1 after the upgrade", false, r.Has("shop.v1"))
 	installtest.Same(t, "the record has shop.v2 after the upgrade", true, r.Has("shop.v2"))
 }
@@ -202,7 +203,7 @@ func TestRecord(t *testing.T) {
 	r.SetUID(object("Class", "", "1"))
 	r.Add(Step{Object: created.Object, Live: object("Class", "", "1"), Action: Update})
 	data := installtest.OrPanic(r.Data())
-	again, err := ReadRecord(data)
+	again, err := ReadRecord(&corev1.ConfigMap{Data: data})
 	installtest.Must(t, err)
 	want := []Recorded{
 		{TypeMeta: metav1.TypeMeta{APIVersion: "example.com/v1", Kind: "Class"}, Name: "shop", UID: "1", Created: true},
@@ -278,7 +279,7 @@ func TestUnknownPackages(t *testing.T) {
 // An edited record must not exhaust the memory of a command.
 func TestRecordWithAliases(t *testing.T) {
 	text := "a: &a [" + strings.Repeat("x,", 9999) + "]\nb: &b [" + strings.Repeat("*a,", 9999) + "]\nc: [" + strings.Repeat("*b,", 9999) + "]\n"
-	_, err := ReadRecord(map[string]string{recordKey: text})
+	_, err := ReadRecord(&corev1.ConfigMap{Data: map[string]string{recordKey: text}})
 	installtest.Error(t, "repeat too much", err)
 }
 

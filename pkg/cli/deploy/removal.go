@@ -42,7 +42,8 @@ func NewRemoval(manifests []*unstructured.Unstructured, objects map[string]Objec
 			if len(others) == 0 {
 				groups = append(groups, o)
 			} else {
-				r.keep(o, fmt.Sprintf("OperatorGroup %s stays, for %s", o.GetName(), strings.Join(others, ", ")))
+				r.kept = append(r.kept, o)
+				r.Messages = append(r.Messages, fmt.Sprintf("OperatorGroup %s stays, for %s", o.GetName(), strings.Join(others, ", ")))
 			}
 		case groupkind.Subscription:
 			subscriptions = append(subscriptions, o)
@@ -61,10 +62,6 @@ func NewRemoval(manifests []*unstructured.Unstructured, objects map[string]Objec
 	}
 	r.Delete, r.Definitions = slices.Concat(definitionsGo, r.Delete, groups, subscriptions), len(definitionsGo)
 	return r
-}
-
-func (r *Removal) keep(o *unstructured.Unstructured, why string) {
-	r.kept, r.Messages = append(r.kept, o), append(r.Messages, why)
 }
 
 func manualDeletion(o *unstructured.Unstructured, kind string) string {
@@ -130,7 +127,6 @@ func (r *Removal) Restrict(record Record, earlier []Record, adopted []string, li
 	return nil
 }
 
-// leftovers returns what the installation created for a previous version.
 func (r *Removal) leftovers(record Record) (all []*unstructured.Unstructured) {
 	for _, e := range slices.Backward(record.Objects) {
 		o := e.object()
@@ -150,8 +146,7 @@ func (r *Removal) names(o *unstructured.Unstructured) bool {
 	return contains(slices.Concat(r.Delete, r.kept), o)
 }
 
-// Removes reports whether a removal may delete the live object of a manifest: the installation has created it, and no
-// other client has adopted it, or --adopt names it.
+// Removes reports whether --adopt names a live object, or the installation created it and no other client adopted it.
 func (r Record) Removes(manifest, live *unstructured.Unstructured, adopted []string) bool {
 	return slices.Contains(adopted, Reference(live)) || r.Created(live) && len(TakenBy(manifest, live)) == 0
 }
@@ -200,8 +195,7 @@ func writers(managers []string) string {
 	return " (written by " + strings.Join(managers, ", ") + ")"
 }
 
-// CheckRemoval returns an error if the namespace has another version than the bundle, or if the installation of
-// another version was interrupted there.
+// CheckRemoval returns an error if another version than the bundle's is installed, or was being installed.
 func CheckRemoval(record Record, csv, namespace string) error {
 	switch {
 	case record.Has(csv), record.CSV == "" && record.Next == "":
@@ -213,8 +207,7 @@ func CheckRemoval(record Record, csv, namespace string) error {
 	}
 }
 
-// remainder returns a message about a removal without an installed version; empty if a version is installed, or if
-// nothing is recorded.
+// remainder returns a message if objects are recorded, and no version is installed.
 func (r Record) remainder() string {
 	if r.CSV != "" || r.Next != "" || len(r.Objects) == 0 {
 		return ""

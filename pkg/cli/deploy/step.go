@@ -1,6 +1,7 @@
 package deploy
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -182,4 +183,16 @@ func Unadopted(steps []Step, adopted []string) []Step {
 	return slices.DeleteFunc(slices.Clone(steps), func(s Step) bool {
 		return s.Action != Overwrite || slices.Contains(adopted, Reference(s.Object))
 	})
+}
+
+// CheckAdoptions returns an error for values of --adopt that name no object of an installation or removal.
+func CheckAdoptions(adopted []string, objects ...[]*unstructured.Unstructured) error {
+	all := slices.Concat(objects...)
+	var wrong []error
+	for _, reference := range adopted {
+		if !slices.ContainsFunc(all, func(o *unstructured.Unstructured) bool { return Reference(o) == reference }) {
+			wrong = append(wrong, fmt.Errorf("--adopt %s: the bundle has no such object; name it as KIND.GROUP/NAMESPACE/NAME, as the command without --adopt does", reference))
+		}
+	}
+	return errors.Join(wrong...)
 }

@@ -3,6 +3,8 @@ package deploy
 import (
 	"testing"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
@@ -18,4 +20,21 @@ func TestChangedFields(t *testing.T) {
 	answered.Object["spec"] = map[string]any{"size": int64(1)}
 	want := []string{"metadata.finalizers", "metadata.labels.a", "metadata.ownerReferences", "spec.size", "value"}
 	installtest.Same(t, "step", want, StepOf(answered, live, answered, Record{}).Changed)
+}
+
+func TestRefuseAdoptions(t *testing.T) {
+	bundled, left := object("Class", "", "a"), object("Role", "mall", "b")
+	for adopted, refused := range map[string]bool{
+		Reference(bundled):           false,
+		Reference(left):              false,
+		"Class/shop":                 true, // without its group
+		"Role.example.com/shop":      true, // without its namespace
+		"Role.example.com/mall/shap": true,
+		"":                           true,
+	} {
+		err := CheckAdoptions([]string{adopted}, []*unstructured.Unstructured{bundled}, []*unstructured.Unstructured{left})
+		if (err != nil) != refused {
+			t.Errorf("--adopt %s: %v, want it refused: %t", adopted, err, refused)
+		}
+	}
 }

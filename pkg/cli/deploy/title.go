@@ -1,6 +1,7 @@
 package deploy
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -11,21 +12,24 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
 )
 
-// Title returns the name of an object in messages. A kind that is not one of Kubernetes or OLM has its group: another
-// group may have a kind ClusterRole.
-func Title(o *unstructured.Unstructured) string { return kindText(groupkind.Of(o)) + " " + nameOf(*o) }
-
-func kindText(kind schema.GroupKind) string {
+// Title names an object in messages, with the group of other kinds than those of Kubernetes and OLM.
+func Title(o *unstructured.Unstructured) string {
+	kind := groupkind.Of(o)
 	if slices.Contains(withoutGroup, kind) || len(scheme.Scheme.VersionsForGroupKind(kind)) > 0 {
-		return kind.Kind
+		kind.Group = ""
 	}
-	return kind.String()
+	return kind.String() + " " + nameOf(*o)
 }
 
 // withoutGroup are the kinds of Kubernetes and OLM that the client library does not know.
 var withoutGroup = []schema.GroupKind{
 	groupkind.CustomResourceDefinition, groupkind.ClusterServiceVersion, groupkind.OperatorGroup, groupkind.Subscription,
 	{Group: "apiregistration.k8s.io", Kind: "APIService"},
+}
+
+// Reference returns the value of --adopt for an object: its kind with its group, its namespace and its name.
+func Reference(o *unstructured.Unstructured) string {
+	return fmt.Sprintf("%s/%s", groupkind.Of(o), nameOf(*o))
 }
 
 func nameOf(o unstructured.Unstructured) string {

@@ -36,13 +36,11 @@ func findBlocked(f Facts, down func(int) bool, paths func(types.NamespacedName, 
 	return blocked
 }
 
-// serviceDown is a Service of webhooks that are down.
 type serviceDown struct {
 	webhooks []int
 	paths    []*recoveryPath
 }
 
-// recoveryPath is one of the ways in which a Service gets a ready endpoint.
 type recoveryPath struct {
 	service  *serviceDown
 	blocking []int

@@ -62,8 +62,7 @@ type Service struct {
 	Unread []string
 }
 
-// Answer is what dialling one endpoint gave, with the server name and the trust of a webhook.
-// The zero value is an endpoint that was not asked.
+// Answer is the result of dialling one endpoint. The zero value is an endpoint that was not asked.
 type Answer struct {
 	Endpoint string
 	// Asked reports whether the endpoint was dialled. Otherwise Message is the cause.

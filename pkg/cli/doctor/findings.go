@@ -1,5 +1,4 @@
-// Package doctor finds webhooks of a cluster that block requests now, or that will block them when
-// pods are lost. It covers every webhook, whether or not the manager registered it.
+// Package doctor finds webhooks, of any owner, that block requests now, or will block them when pods are lost.
 package doctor
 
 import (
@@ -33,49 +32,25 @@ func Diagnose(f Facts, now time.Time) []Finding {
 func severity(l Level) int { return slices.Index([]Level{Error, Warning, Unknown}, l) }
 
 func webhookFindings(w Webhook, reach Reach, f Facts, now time.Time) []Finding {
-	var findings []Finding
-	address, outside := outsideOf(w, f)
-	switch {
-	case reach.Broken() && reach.Code != APIServiceUnavailable:
-		findings = []Finding{{levelOf(w, f), reach.Code, []string{w.String()}, reach.Message + ": " + consequenceIn(w, f), reach.Remedy}}
-	case w.Idle():
+	about := []string{w.String()}
+	if reach.Broken() && reach.Code != APIServiceUnavailable {
+		finding := Finding{levelOf(w, f), reach.Code, about, reach.Message + ": " + consequenceIn(w, f), reach.Remedy}
+		return slices.Concat([]Finding{finding}, ownerMissing(w, f), unread(w, f))
+	}
+	if w.Idle() {
 		return ownerMissing(w, f)
-	case outside:
-		findings = append(notAskedOutside(w, address), unavailable(w, reach)...)
-	default:
-		findings = slices.Concat(unavailable(w, reach), headless(w, f), nodeLocal(w, f), notAsked(w, f), endpointFindings(w, f, now))
+	}
+	var findings []Finding
+	if reach.Broken() {
+		findings = append(findings, Finding{Error, reach.Code, about, fmt.Sprintf("%s; then %s", reach.Message, consequence(w)), reach.Remedy})
+	}
+	for _, d := range doubts(w, f) {
+		findings = append(findings, Finding{Unknown, d.code, about, d.finding + consequence(w), d.remedy})
+	}
+	if _, outside := outsideOf(w, f); !outside {
+		findings = slices.Concat(findings, notAsked(w, f), endpointFindings(w, f, now))
 	}
 	return slices.Concat(findings, ownerMissing(w, f), unread(w, f))
-}
-
-// unavailable reports an APIService that API servers do not report as available.
-func unavailable(w Webhook, reach Reach) []Finding {
-	level, says := Error, reach.Message
-	if doubt := availabilityDoubt(w); !reach.Broken() {
-		level, says = Unknown, doubt
-	}
-	if says == "" {
-		return nil
-	}
-	return []Finding{{level, APIServiceUnavailable, []string{w.String()}, fmt.Sprintf("%s; then %s", says, consequence(w)), inspectCondition(w)}}
-}
-
-func headless(w Webhook, f Facts) []Finding {
-	doubt := headlessDoubt(w, f)
-	if doubt == "" {
-		return nil
-	}
-	return []Finding{{Unknown, HeadlessService, []string{w.String()}, fmt.Sprintf("%s; otherwise %s", doubt, consequence(w)),
-		"create the Service again with a cluster IP, or check the flag of the API servers"}}
-}
-
-func nodeLocal(w Webhook, f Facts) []Finding {
-	if !f.Services[w.Service].NodeLocal {
-		return nil
-	}
-	return []Finding{{Unknown, NodeLocalService, []string{w.String()},
-		fmt.Sprintf("%s; on such a node %s", nodeLocalDoubt(w), consequence(w)),
-		fmt.Sprintf(`kubectl -n %s patch service %s -p '{"spec":{"internalTrafficPolicy":"Cluster"}}'`, w.Service.Namespace, w.Service.Name)}}
 }
 
 func notAsked(w Webhook, f Facts) []Finding {
@@ -130,11 +105,6 @@ func unread(w Webhook, f Facts) []Finding {
 	return []Finding{{Unknown, WorkloadsUnread, []string{w.String()},
 		fmt.Sprintf("no pod stays behind Service %s, and the objects that create them cannot be read: whether new pods can start was judged by the Service's selector alone", w.Service),
 		fmt.Sprintf("allow the user of doctor to list %s in namespace %s", strings.Join(s.Unread, ", "), w.Service.Namespace)}}
-}
-
-func notAskedOutside(w Webhook, address string) []Finding {
-	return []Finding{{Unknown, NotAsked, []string{w.String()},
-		fmt.Sprintf("API servers call %s, which was not asked; if it does not answer, %s", address, consequence(w)), "call it from the hosts of the API servers"}}
 }
 
 func levelOf(w Webhook, f Facts) Level {
@@ -211,8 +181,7 @@ const (
 	OwnerMissing = "OwnerGone"
 	// CertificateExpiresSoon means that a served certificate expires within three days.
 	CertificateExpiresSoon = "CertificateEndsSoon"
-	// SomePodsFail means that some endpoints cannot be called, and others can. It is an Error when
-	// requests are refused because of that, and a Warning with failurePolicy Ignore.
+	// SomePodsFail means that some endpoints cannot be called. With failurePolicy Ignore it is a Warning.
 	SomePodsFail = "SomePodsFail"
 	// NotAsked means that it is not known what some or all ready endpoints serve.
 	NotAsked = "NotAsked"
@@ -220,16 +189,13 @@ const (
 	APIServiceUnavailable = "APIServiceUnavailable"
 	// HeadlessService means that only API servers with --enable-aggregator-routing call the Service.
 	HeadlessService = "HeadlessService"
-	// NodeLocalService means that internalTrafficPolicy of the Service is Local: API servers on nodes
-	// without an endpoint cannot call it.
+	// NodeLocalService means that API servers call the Service only on nodes with an endpoint of it.
 	NodeLocalService = "NodeLocalService"
 	// WorkloadsUnread means that the objects that would create pods again could not be listed.
 	WorkloadsUnread = "WorkloadsUnread"
-	// Deadlock means that no endpoint is called, and that the webhooks intercept what their own pods
-	// need to start.
+	// Deadlock means that no endpoint is called, and that the webhooks intercept what their pods need.
 	Deadlock = "Deadlock"
-	// PossibleDeadlock means the same, if all pods are lost, or if conditions apply that doctor does
-	// not evaluate.
+	// PossibleDeadlock means the same if all pods are lost, or if conditions apply that doctor ignores.
 	PossibleDeadlock = "PossibleDeadlock"
 	// ControlPlaneBlocked means that a webhook that cannot be called intercepts Leases or Nodes.
 	ControlPlaneBlocked = "ControlPlaneBlocked"

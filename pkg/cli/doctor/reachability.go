@@ -21,8 +21,7 @@ type Reach struct {
 // Broken reports whether calls fail.
 func (r Reach) Broken() bool { return r.Code != "" }
 
-// ReachOf judges one webhook. Of one that is called by URL, or by the name of an ExternalName
-// Service, only the caBundle and the report of API servers are judged: the server is outside the cluster.
+// ReachOf judges one webhook. Of a server outside the cluster, it judges the caBundle and the report of API servers.
 func ReachOf(w Webhook, f Facts, now time.Time) Reach {
 	looks := []func(Webhook, Facts, time.Time) Reach{service, endpoints, trust, answers, availability}
 	if _, outside := outsideOf(w, f); outside {
@@ -50,39 +49,36 @@ func outsideOf(w Webhook, f Facts) (address string, outside bool) {
 // Doubt returns why it is not known whether every API server reaches a webhook that is not Broken: the code of a
 // finding, and a message. Both are empty if it is known, and for a webhook that is called by URL.
 func Doubt(w Webhook, f Facts) (code, message string) {
+	_, exists := f.Services[w.Service]
+	if all := doubts(w, f); exists && w.URL == "" && len(all) > 0 {
+		return all[0].code, all[0].message
+	}
+	return "", ""
+}
+
+// doubt is what is not known of a webhook that is not Broken. finding is the message before its consequence.
+type doubt struct{ code, message, finding, remedy string }
+
+func doubts(w Webhook, f Facts) (all []doubt) {
+	if w.Kind == APIService && w.Available != metav1.ConditionTrue && w.Available != metav1.ConditionFalse {
+		message := "API servers do not report whether they can call it"
+		all = append(all, doubt{APIServiceUnavailable, message, message + "; then ", inspectCondition(w)})
+	}
 	s, exists := f.Services[w.Service]
-	switch address, outside := outsideOf(w, f); {
-	case w.URL != "" || !exists:
-		return "", ""
-	case availabilityDoubt(w) != "":
-		return APIServiceUnavailable, availabilityDoubt(w)
-	case outside:
-		return NotAsked, fmt.Sprintf("API servers call %s: whether it answers was not checked", address)
-	case headlessDoubt(w, f) != "":
-		return HeadlessService, headlessDoubt(w, f)
-	case s.NodeLocal:
-		return NodeLocalService, nodeLocalDoubt(w)
-	default:
-		return "", ""
+	if address, outside := outsideOf(w, f); outside {
+		called := "API servers call " + address
+		return append(all, doubt{NotAsked, called + ": whether it answers was not checked", called + ", which was not asked; if it does not answer, ", "call it from the hosts of the API servers"})
 	}
-}
-
-func availabilityDoubt(w Webhook) string {
-	if w.Kind != APIService || w.Available == metav1.ConditionTrue || w.Available == metav1.ConditionFalse {
-		return ""
+	if exists && s.By != route.ByClusterIP {
+		message := fmt.Sprintf("Service %s is headless: API servers call it only if all of them run with --enable-aggregator-routing, which cannot be read from the cluster", w.Service)
+		all = append(all, doubt{HeadlessService, message, message + "; otherwise ", "create the Service again with a cluster IP, or check the flag of the API servers"})
 	}
-	return "API servers do not report whether they can call it"
-}
-
-func headlessDoubt(w Webhook, f Facts) string {
-	if s, exists := f.Services[w.Service]; !exists || s.By == route.ByClusterIP {
-		return ""
+	if s.NodeLocal {
+		message := fmt.Sprintf("internalTrafficPolicy of Service %s is Local: an API server cannot call it from a node without an endpoint of the Service", w.Service)
+		all = append(all, doubt{NodeLocalService, message, message + "; on such a node ",
+			fmt.Sprintf(`kubectl -n %s patch service %s -p '{"spec":{"internalTrafficPolicy":"Cluster"}}'`, w.Service.Namespace, w.Service.Name)})
 	}
-	return fmt.Sprintf("Service %s is headless: API servers call it only if all of them run with --enable-aggregator-routing, which cannot be read from the cluster", w.Service)
-}
-
-func nodeLocalDoubt(w Webhook) string {
-	return fmt.Sprintf("internalTrafficPolicy of Service %s is Local: an API server cannot call it from a node without an endpoint of the Service", w.Service)
+	return all
 }
 
 func service(w Webhook, f Facts, _ time.Time) Reach {

@@ -7,7 +7,6 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// certainty is whether something is so, as far as it can be known.
 type certainty int
 
 const (

@@ -9,6 +9,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/webhookconfig"
@@ -100,14 +101,14 @@ func registration(kind string, meta metav1.ObjectMeta, of admissionregistrationv
 	client := of.ClientConfig
 	return Webhook{
 		Kind: kind, Object: meta.Name, Name: of.Name, CABundle: client.CABundle, Owner: OwnerOf(meta),
-		Fails: of.FailurePolicy == nil || *of.FailurePolicy == admissionregistrationv1.Fail,
+		Fails: ptr.Deref(of.FailurePolicy, admissionregistrationv1.Fail) == admissionregistrationv1.Fail,
 		Rules: of.Rules, NamespaceSelector: of.NamespaceSelector, ObjectSelector: of.ObjectSelector, Conditional: len(of.MatchConditions) > 0,
 	}.calling(client.Service, client.URL)
 }
 
 func (w Webhook) calling(service *admissionregistrationv1.ServiceReference, url *string) Webhook {
 	if service != nil {
-		w.Service, w.Port = types.NamespacedName{Namespace: service.Namespace, Name: service.Name}, port(service.Port)
+		w.Service, w.Port = types.NamespacedName{Namespace: service.Namespace, Name: service.Name}, ptr.Deref(service.Port, 443)
 	} else if url != nil {
 		w.URL = *url
 	}
@@ -122,13 +123,6 @@ func conversion(crd apiextensionsv1.CustomResourceDefinition) (Webhook, bool) {
 	client := c.Webhook.ClientConfig
 	w := Webhook{Kind: Conversion, Object: crd.Name, CABundle: client.CABundle, Owner: OwnerOf(crd.ObjectMeta), Fails: true, Versions: len(crd.Spec.Versions)}
 	return w.calling((*admissionregistrationv1.ServiceReference)(client.Service), client.URL), true
-}
-
-func port(of *int32) int32 {
-	if of == nil {
-		return 443
-	}
-	return *of
 }
 
 // OwnerNamed is a ClusterServiceVersion as labels name it: a label shortens a long name.

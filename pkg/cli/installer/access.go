@@ -3,10 +3,8 @@ package installer
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -77,11 +75,8 @@ func (a applier) attributesOf(p Plan, s deploy.Step) (attributes authorizationv1
 		attributes.Resource = mapping.Resource.Resource
 		return attributes, true
 	}
-	crds := p.Bundle.CRDs()
-	if n := slices.IndexFunc(crds, func(crd *apiextensionsv1.CustomResourceDefinition) bool {
-		return crd.Spec.Group == kind.Group && crd.Spec.Names.Kind == kind.Kind
-	}); n >= 0 {
-		attributes.Resource = crds[n].Spec.Names.Plural
+	if crd := p.definitionOf(kind.GroupKind()); crd != nil {
+		attributes.Resource = crd.Spec.Names.Plural
 		return attributes, true
 	}
 	return attributes, false

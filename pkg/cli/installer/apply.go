@@ -22,8 +22,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
 )
 
-const fieldManager = deploy.FieldManager
-
 type applier struct {
 	dynamic     dynamic.Interface
 	mapper      *restmapper.DeferredDiscoveryRESTMapper
@@ -62,7 +60,7 @@ func (a applier) apply(ctx context.Context, s deploy.Step, dryRun ...string) (*u
 	client, err := a.clientFor(ctx, o)
 	if err == nil {
 		var applied *unstructured.Unstructured
-		if applied, err = client.Apply(ctx, o.GetName(), o, metav1.ApplyOptions{FieldManager: fieldManager, DryRun: dryRun, Force: s.Action == deploy.Overwrite}); err == nil {
+		if applied, err = client.Apply(ctx, o.GetName(), o, metav1.ApplyOptions{FieldManager: deploy.FieldManager, DryRun: dryRun, Force: s.Action == deploy.Overwrite}); err == nil {
 			if s.Live == nil && len(dryRun) > 0 {
 				applied.SetResourceVersion("") // It is the one that was sent.
 			}
@@ -70,6 +68,26 @@ func (a applier) apply(ctx context.Context, s deploy.Step, dryRun ...string) (*u
 		}
 	}
 	return nil, fmt.Errorf("%s: %w", deploy.Title(o), err)
+}
+
+// Scopes asks the API server which of these kinds are namespaced. It omits unknown kinds.
+func (c *Installer) Scopes(ctx context.Context, kinds []schema.GroupKind) (map[schema.GroupKind]bool, error) {
+	a, err := c.applier(ctx)
+	if err != nil {
+		return nil, err
+	}
+	namespaced := map[schema.GroupKind]bool{}
+	for _, kind := range kinds {
+		mapping, err := a.mapper.RESTMapping(kind)
+		switch {
+		case meta.IsNoMatchError(err):
+		case err != nil:
+			return nil, err
+		default:
+			namespaced[kind] = mapping.Scope.Name() == meta.RESTScopeNameNamespace
+		}
+	}
+	return namespaced, nil
 }
 
 func (a applier) hasKind(o *unstructured.Unstructured) bool {
@@ -113,7 +131,7 @@ func (c *Installer) apply(ctx context.Context, a applier, p Plan, s deploy.Step,
 // missing is what has to exist before the API server can dry-run an object.
 func (a applier) missing(ctx context.Context, o *unstructured.Unstructured) (string, error) {
 	if !a.hasKind(o) {
-		return missingDefinition(o.GroupVersionKind().Group, o.GetKind()), nil
+		return missingDefinition(groupkind.Of(o)), nil
 	}
 	if o.GetNamespace() == "" {
 		return "", nil
@@ -135,18 +153,16 @@ func (a applier) dryRunInDefault(ctx context.Context, o *unstructured.Unstructur
 	if err != nil {
 		return nil, err
 	}
-	_, answer := client.Apply(ctx, elsewhere.GetName(), elsewhere, metav1.ApplyOptions{FieldManager: fieldManager, DryRun: []string{metav1.DryRunAll}})
+	_, answer := client.Apply(ctx, elsewhere.GetName(), elsewhere, metav1.ApplyOptions{FieldManager: deploy.FieldManager, DryRun: []string{metav1.DryRunAll}})
 	return deploy.DryRunRefusal(o, answer), nil
 }
 
-func missingDefinition(group, kind string) string {
-	return "the definition of " + schema.GroupKind{Group: group, Kind: kind}.String()
-}
+func missingDefinition(kind schema.GroupKind) string { return "the definition of " + kind.String() }
 
 func (a applier) live(ctx context.Context, o *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	if groupkind.Is(o, groupkind.CustomResourceDefinition) {
 		crd, err := a.definitions.get(ctx, o.GetName())
-		if err != nil || crd == nil {
+		if err != nil {
 			return nil, err
 		}
 		return definitionObject(crd) // in the form in which it is compared

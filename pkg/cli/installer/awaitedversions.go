@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -50,39 +49,15 @@ func withAwaitedVersions(csv *unstructured.Unstructured, awaited map[string][]st
 	return csv
 }
 
-func (v *watch) serveConverted(ctx context.Context, l deploy.Observation) error {
-	return v.serve(ctx, func(live *apiextensionsv1.CustomResourceDefinition, versions string) string {
-		if !l.Converts(live) {
-			return ""
-		}
-		return fmt.Sprintf("CustomResourceDefinition %s serves %s, which its webhook converts to", live.Name, versions)
-	})
-}
-
-// serveUnconverted serves versions before a webhook converts to them if its pods may wait for them. Their time restarts.
-func (v *watch) serveUnconverted(ctx context.Context, l deploy.Observation) (served bool, err error) {
-	before := len(v.awaited)
-	err = v.serve(ctx, func(live *apiextensionsv1.CustomResourceDefinition, versions string) string {
-		deployment := l.WaitsForVersions(live.Name)
-		if deployment == "" {
-			return ""
-		}
-		return fmt.Sprintf("CustomResourceDefinition %s serves %s, for which Deployment %s may be waiting: requests in it fail until its webhook serves", live.Name, versions, deployment)
-	})
-	if served = len(v.awaited) < before; served {
-		v.problemSince = time.Time{}
-	}
-	return served, err
-}
-
 func (v *watch) replaced(live *apiextensionsv1.CustomResourceDefinition) bool {
 	return slices.ContainsFunc(v.applied, func(o *unstructured.Unstructured) bool {
 		return groupkind.Is(o, groupkind.CustomResourceDefinition) && o.GetName() == live.Name && o.GetUID() != live.UID
 	})
 }
 
-// serve adds awaited versions, with the conversion that was read, if may gives a reason and the definition is unchanged.
-func (v *watch) serve(ctx context.Context, may func(live *apiextensionsv1.CustomResourceDefinition, versions string) string) error {
+// serve adds awaited versions that a webhook converts to, with the conversion that was read, if the definition is
+// unchanged. early: also versions for which pods of the webhook may wait.
+func (v *watch) serve(ctx context.Context, l deploy.Observation, early bool) (served bool, err error) {
 	for _, next := range v.Bundle.CRDs() {
 		versions, awaited := v.awaited[next.Name]
 		if !awaited {
@@ -90,24 +65,29 @@ func (v *watch) serve(ctx context.Context, may func(live *apiextensionsv1.Custom
 		}
 		live, err := v.definitions.get(ctx, next.Name)
 		if err != nil {
-			return err
+			return served, err
 		}
 		if live == nil || v.replaced(live) {
 			continue
 		}
-		why := may(live, strings.Join(versions, ", "))
-		if why == "" {
-			continue
+		why := "which its webhook converts to"
+		if !l.Converts(live) {
+			deployment := l.WaitsForVersions(live.Name)
+			if !early || deployment == "" {
+				continue
+			}
+			why = fmt.Sprintf("for which Deployment %s may be waiting: requests in it fail until its webhook serves", deployment)
 		}
 		_, err = v.definitions.change(ctx, live, deploy.Serving(live, next, v.CSV()))
 		if apierrors.IsConflict(err) {
 			continue // the next poll reads the new state
 		}
 		if err != nil {
-			return fmt.Errorf("CustomResourceDefinition %s: %w", next.Name, err)
+			return served, fmt.Errorf("CustomResourceDefinition %s: %w", next.Name, err)
 		}
 		delete(v.awaited, next.Name)
-		v.Print("%s", why)
+		v.Print("CustomResourceDefinition %s serves %s, %s", live.Name, strings.Join(versions, ", "), why)
+		served = true
 	}
-	return nil
+	return served, nil
 }

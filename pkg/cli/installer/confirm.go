@@ -75,8 +75,7 @@ func ShowRemoval(out output.Writer, removal deploy.Removal) ShownRemoval {
 	return ShownRemoval{removal}
 }
 
-// ConfirmedRemoval is a removal that the user has confirmed. Only ShownRemoval.Confirm returns one, and Uninstall takes
-// nothing else.
+// ConfirmedRemoval is a removal that the user has confirmed. Only ShownRemoval.Confirm returns one.
 type ConfirmedRemoval struct{ removal deploy.Removal }
 
 // Confirm asks about the removal, and then about definitions, which are deleted with all their objects.

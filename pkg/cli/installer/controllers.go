@@ -7,25 +7,19 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/client-go/kubernetes"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cluster"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
 )
 
-// controllerIn returns the manager or the part of OLM v0 that is in a namespace; empty for none.
-func controllerIn(ctx context.Context, kube kubernetes.Interface, namespace string) (string, error) {
-	deployments, err := kube.AppsV1().Deployments(namespace).List(ctx, metav1.ListOptions{})
+func controllerIn(ctx context.Context, c *cluster.Cluster, namespace string) (string, error) {
+	deployments, err := c.Kube.AppsV1().Deployments(namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return "", err
 	}
-	leases, err := kube.CoordinationV1().Leases(namespace).List(ctx, metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector(metav1.ObjectNameField, wellknown.FieldManager).String()})
-	if err != nil {
-		return "", err
-	}
-	return deploy.ControllerIn(deployments.Items, leases.Items, time.Now()), nil
+	leases, err := c.Leases(ctx, namespace)
+	return deploy.ControllerIn(deployments.Items, leases, time.Now()), err
 }
 
 // checkSuggested returns an error for a namespace that the author of a bundle must not choose.
@@ -34,7 +28,7 @@ func (c *Installer) checkSuggested(ctx context.Context, namespace string) error 
 	if bundle.BelongsToKubernetes(namespace) {
 		return fmt.Errorf("the bundle is made for namespace %s, which belongs to Kubernetes: %s", namespace, choose+namespace)
 	}
-	controller, err := controllerIn(ctx, c.Kube, namespace)
+	controller, err := controllerIn(ctx, c.Cluster, namespace)
 	switch {
 	case apierrors.IsForbidden(err):
 		return fmt.Errorf("the bundle is made for namespace %s, and whether the manager or OLM runs there cannot be read: %w: %s", namespace, err, choose+namespace)
@@ -51,7 +45,7 @@ func (c *Installer) NamespaceWarning(ctx context.Context, namespace string) (str
 	if bundle.BelongsToKubernetes(namespace) {
 		return fmt.Sprintf("namespace %s belongs to Kubernetes: objects there can give rights by their name alone", namespace), nil
 	}
-	controller, err := controllerIn(ctx, c.Kube, namespace)
+	controller, err := controllerIn(ctx, c.Cluster, namespace)
 	switch {
 	case apierrors.IsForbidden(err):
 		return fmt.Sprintf("whether the manager or OLM runs in namespace %s cannot be read: %v", namespace, err), nil

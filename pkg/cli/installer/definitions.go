@@ -44,17 +44,19 @@ func (d definitionStore) open(ctx context.Context, s deploy.Step, next *apiexten
 }
 
 func definitionObject(crd *apiextensionsv1.CustomResourceDefinition) (*unstructured.Unstructured, error) {
+	if crd == nil {
+		return nil, nil
+	}
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(crd)
 	object := &unstructured.Unstructured{Object: content}
 	object.SetGroupVersionKind(apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition"))
 	return object, err
 }
 
-func (d definitionStore) settle(ctx context.Context, s deploy.Step, next *apiextensionsv1.CustomResourceDefinition, csv *operatorsv1alpha1.ClusterServiceVersion) error {
-	_, err := d.define(ctx, s, func(live *apiextensionsv1.CustomResourceDefinition) *apiextensionsv1.CustomResourceDefinition {
+func (d definitionStore) settle(ctx context.Context, s deploy.Step, next *apiextensionsv1.CustomResourceDefinition, csv *operatorsv1alpha1.ClusterServiceVersion, dryRun ...string) (*apiextensionsv1.CustomResourceDefinition, error) {
+	return d.define(ctx, s, func(live *apiextensionsv1.CustomResourceDefinition) *apiextensionsv1.CustomResourceDefinition {
 		return deploy.Settled(live, next, csv)
-	})
-	return err
+	}, dryRun...)
 }
 
 // contested returns the step of a definition, which is to be adopted if another client owns a field that changes. A
@@ -65,7 +67,7 @@ func (a applier) contested(ctx context.Context, s deploy.Step, next *unstructure
 		return s, err
 	}
 	others := slices.DeleteFunc(deploy.OtherManagers(s.Live), func(manager string) bool { return manager == wellknown.FieldManager })
-	_, err = client.Apply(ctx, next.GetName(), deploy.Owned(next), metav1.ApplyOptions{FieldManager: fieldManager, DryRun: []string{metav1.DryRunAll}})
+	_, err = client.Apply(ctx, next.GetName(), deploy.Owned(next), metav1.ApplyOptions{FieldManager: deploy.FieldManager, DryRun: []string{metav1.DryRunAll}})
 	switch {
 	case deploy.ConflictsWith(err, others):
 		return s.AsContested(), nil
@@ -87,28 +89,21 @@ func (d definitionStore) define(ctx context.Context, s deploy.Step, next func(li
 		if err != nil {
 			return err
 		}
-		if err := outdated(s, live); err != nil {
+		now, err := definitionObject(live)
+		if err == nil {
+			err = s.Outdated(now)
+		}
+		if err != nil {
 			return err
 		}
 		if live == nil {
-			written, err = d.extensions.ApiextensionsV1().CustomResourceDefinitions().Create(ctx, next(nil), metav1.CreateOptions{FieldManager: fieldManager, DryRun: dryRun})
+			written, err = d.extensions.ApiextensionsV1().CustomResourceDefinitions().Create(ctx, next(nil), metav1.CreateOptions{FieldManager: deploy.FieldManager, DryRun: dryRun})
 		} else {
 			written, err = d.change(ctx, live, next(live), dryRun...)
 		}
 		return err
 	})
 	return written, err
-}
-
-func outdated(s deploy.Step, live *apiextensionsv1.CustomResourceDefinition) error {
-	if live == nil {
-		return s.Outdated(nil)
-	}
-	now, err := definitionObject(live)
-	if err != nil {
-		return err
-	}
-	return s.Outdated(now)
 }
 
 // change patches a definition if it is still the one that was read. Unknown fields stay as they are.
@@ -134,7 +129,7 @@ func (d definitionStore) change(ctx context.Context, live, next *apiextensionsv1
 	if patch, err = json.Marshal(difference.Object); err != nil {
 		return nil, err
 	}
-	return d.extensions.ApiextensionsV1().CustomResourceDefinitions().Patch(ctx, live.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: fieldManager, DryRun: dryRun})
+	return d.extensions.ApiextensionsV1().CustomResourceDefinitions().Patch(ctx, live.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: deploy.FieldManager, DryRun: dryRun})
 }
 
 func resourceOf(crd *apiextensionsv1.CustomResourceDefinition, version string) schema.GroupVersionResource {

@@ -15,8 +15,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
 )
 
-// Install executes a plan and waits for the result. An interrupted installation continues: existing objects of it are
-// applied again. It returns the applied objects.
+// Install executes a plan, waits for the result, and returns the applied objects. It continues an interrupted installation.
 func (c *Installer) Install(ctx context.Context, agreed Confirmed) ([]*unstructured.Unstructured, error) {
 	p := agreed.plan
 	if len(p.steps) == 0 {
@@ -40,7 +39,7 @@ func (c *Installer) Install(ctx context.Context, agreed Confirmed) ([]*unstructu
 // writeAll writes the objects in their order. The record is written as soon as its namespace
 // exists, before the first object in it, and completed at the end, also of an interrupted command.
 func (c *Installer) writeAll(ctx context.Context, a applier, p *Plan) (applied []*unstructured.Unstructured, err error) {
-	p.record.Begin(p.Bundle.CSV.Name)
+	p.record.Next = p.Bundle.CSV.Name
 	recorded, checked := false, false
 	for n, s := range p.steps {
 		if !recorded && !groupkind.Is(s.Object, groupkind.Namespace) {
@@ -69,7 +68,7 @@ func (c *Installer) writeAll(ctx context.Context, a applier, p *Plan) (applied [
 			return applied, err
 		}
 	}
-	p.record.End()
+	p.record.CSV, p.record.Next = p.record.Next, ""
 	return applied, nil
 }
 
@@ -146,7 +145,7 @@ func (c *Installer) checkUnchecked(ctx context.Context, a applier, p Plan, steps
 func (c *Installer) settle(ctx context.Context, a applier, p Plan, applied []*unstructured.Unstructured) error {
 	for _, o := range applied {
 		if crd := p.definition(o); crd != nil {
-			if err := c.definitions.settle(ctx, deploy.Step{Object: o, Live: o, Action: deploy.Update}, crd, p.CSV()); err != nil {
+			if _, err := c.definitions.settle(ctx, deploy.Step{Object: o, Live: o, Action: deploy.Update}, crd, p.CSV()); err != nil {
 				return err
 			}
 		}

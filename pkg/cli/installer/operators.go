@@ -16,7 +16,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/olmclient"
 )
 
-// operatorReader reads the objects by which operators are installed.
 type operatorReader struct{ olm *olmclient.Client }
 
 // versions are the installed ClusterServiceVersions of these names, copies left out.

@@ -177,7 +177,7 @@ func (c *Installer) UseExistingNames(ctx context.Context, i Installation) error 
 		case groupkind.OperatorGroup:
 			deploy.AdoptGroup(o, groups)
 		case groupkind.Subscription:
-			deploy.AdoptSubscription(o, subscriptions, i.packageName())
+			deploy.AdoptSubscription(o, subscriptions, i.Bundle.RecordedPackage())
 		}
 	}
 	return nil

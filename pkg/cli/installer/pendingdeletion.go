@@ -24,7 +24,6 @@ import (
 
 type pendingDeletion struct{ *Installer }
 
-// wait waits until an object is deleted, or does not progress for too long.
 func (d pendingDeletion) wait(ctx context.Context, client dynamic.ResourceInterface, i Installation, o *unstructured.Unstructured) error {
 	var last deploy.PendingDeletion
 	since := time.Now()
@@ -60,7 +59,7 @@ func (d pendingDeletion) observe(ctx context.Context, o *unstructured.Unstructur
 	switch groupkind.Of(o) {
 	case groupkind.ClusterServiceVersion:
 		hold.ManagerMessage = d.blockedBy(ctx, o)
-		if leases, err := d.Leases(ctx); err == nil {
+		if leases, err := d.Leases(ctx, metav1.NamespaceAll); err == nil {
 			for _, away := range leader.AwayOf(leases, time.Now()) {
 				hold.LeaseMessage = strings.TrimPrefix(fmt.Sprintf("%s, and no manager has held Lease %s since %s", hold.LeaseMessage, away.Lease, away.Since.UTC().Format(time.RFC3339)), ", and ")
 			}
@@ -68,7 +67,9 @@ func (d pendingDeletion) observe(ctx context.Context, o *unstructured.Unstructur
 	case groupkind.CustomResourceDefinition:
 		hold.Objects = deploy.UnknownCount
 		if crd, err := d.definitions.get(ctx, o.GetName()); err == nil && crd != nil {
-			hold.APIServerMessage = terminating(crd)
+			if c := apihelpers.FindCRDCondition(crd, apiextensionsv1.Terminating); c != nil {
+				hold.APIServerMessage = fmt.Sprintf("%s: %s", c.Reason, c.Message)
+			}
 			hold.Objects, hold.Finalized = d.remainingObjects(ctx, crd)
 		}
 	}
@@ -84,13 +85,6 @@ func (d pendingDeletion) blockedBy(ctx context.Context, o *unstructured.Unstruct
 		if c := meta.FindStatusCondition(rollout.Status.Conditions, kind); c != nil && c.Status == metav1.ConditionTrue {
 			return c.Message
 		}
-	}
-	return ""
-}
-
-func terminating(crd *apiextensionsv1.CustomResourceDefinition) string {
-	if c := apihelpers.FindCRDCondition(crd, apiextensionsv1.Terminating); c != nil {
-		return fmt.Sprintf("%s: %s", c.Reason, c.Message)
 	}
 	return ""
 }

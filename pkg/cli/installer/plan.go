@@ -140,22 +140,22 @@ func (c *Installer) step(ctx context.Context, a applier, p Plan, o *unstructured
 		s.Unchecked = "the role that it refers to"
 		return s, nil, nil, nil
 	}
-	if answer == nil || live == nil || !groupkind.Is(o, groupkind.CustomResourceDefinition) {
+	next := p.definition(o)
+	if answer == nil || live == nil || next == nil {
 		return deploy.StepOf(o, live, answer, p.record), answer, refused, nil
 	}
-	settled, err := c.settled(ctx, p, s, answer)
+	settled, err := c.settled(ctx, p, s, next, answer)
 	if err != nil {
 		return s, nil, nil, err
 	}
-	if s, err = p.converted(deploy.StepOf(o, live, settled, p.record)); err == nil && s.Action == deploy.Update && len(s.Changed) > 0 {
+	if s, err = p.converted(deploy.StepOf(o, live, settled, p.record), next); err == nil && s.Action == deploy.Update && len(s.Changed) > 0 {
 		s, err = a.contested(ctx, s, settled)
 	}
 	return s, answer, nil, err
 }
 
-// validate returns why an object that cannot be dry-run yet would be refused.
 func (a applier) validate(ctx context.Context, p Plan, o *unstructured.Unstructured, missing string) (refused, err error) {
-	definition, err := a.definitionOf(ctx, p.Bundle.CRDs(), o)
+	definition, err := a.definitionOf(ctx, p, o)
 	if err != nil {
 		return nil, err
 	}
@@ -166,11 +166,7 @@ func (a applier) validate(ctx context.Context, p Plan, o *unstructured.Unstructu
 	return refused, nil
 }
 
-func (p Plan) converted(s deploy.Step) (deploy.Step, error) {
-	next := p.definition(s.Object)
-	if next == nil {
-		return s, nil
-	}
+func (p Plan) converted(s deploy.Step, next *apiextensionsv1.CustomResourceDefinition) (deploy.Step, error) {
 	live := &apiextensionsv1.CustomResourceDefinition{}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(s.Live.Object, live); err != nil {
 		return s, fmt.Errorf("%s: %w", deploy.Title(s.Object), err)
@@ -184,14 +180,8 @@ func (p Plan) converted(s deploy.Step) (deploy.Step, error) {
 
 // settled is a definition as it will be once the operator is installed. Where the API server refuses that now, since
 // it may take it once the operator serves, it is the answer for the definition until then; nil if that changes nothing.
-func (c *Installer) settled(ctx context.Context, p Plan, s deploy.Step, answer *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	next := p.definition(s.Object)
-	if next == nil {
-		return answer, nil
-	}
-	written, err := c.definitions.define(ctx, s, func(live *apiextensionsv1.CustomResourceDefinition) *apiextensionsv1.CustomResourceDefinition {
-		return deploy.Settled(live, next, p.CSV())
-	}, metav1.DryRunAll)
+func (c *Installer) settled(ctx context.Context, p Plan, s deploy.Step, next *apiextensionsv1.CustomResourceDefinition, answer *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	written, err := c.definitions.settle(ctx, s, next, p.CSV(), metav1.DryRunAll)
 	if apierrors.IsInvalid(err) || apierrors.IsForbidden(err) || apierrors.IsInternalError(err) {
 		if deploy.StepOf(s.Object, s.Live, answer, deploy.Record{}).Action == deploy.Keep {
 			return nil, nil
@@ -219,17 +209,15 @@ func (p Plan) createsRoleOf(o *unstructured.Unstructured, err error) bool {
 
 func (p Plan) creates(missing string) bool {
 	return missing == "namespace "+p.Namespace() || slices.ContainsFunc(p.Bundle.CRDs(), func(crd *apiextensionsv1.CustomResourceDefinition) bool {
-		return missing == missingDefinition(crd.Spec.Group, crd.Spec.Names.Kind)
+		return missing == missingDefinition(kindOf(crd))
 	})
 }
 
 // definitionOf is the bundle's or the cluster's definition of an object's kind; nil for a kind of Kubernetes itself.
-func (a applier) definitionOf(ctx context.Context, crds []*apiextensionsv1.CustomResourceDefinition, o *unstructured.Unstructured) (*apiextensionsv1.CustomResourceDefinition, error) {
+func (a applier) definitionOf(ctx context.Context, p Plan, o *unstructured.Unstructured) (*apiextensionsv1.CustomResourceDefinition, error) {
 	kind := o.GroupVersionKind()
-	for _, crd := range crds {
-		if crd.Spec.Group == kind.Group && crd.Spec.Names.Kind == kind.Kind {
-			return crd, nil
-		}
+	if crd := p.definitionOf(kind.GroupKind()); crd != nil {
+		return crd, nil
 	}
 	mapping, err := a.mapper.RESTMapping(kind.GroupKind(), kind.Version)
 	if meta.IsNoMatchError(err) {

@@ -10,19 +10,16 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 )
 
-// warnings returns the last warnings of pods by Deployment: only they record what a kubelet cannot mount or start. It
-// returns nil if they may not be read.
+// warnings returns the last warnings of pods by Deployment, such as failed mounts; nil if they may not be read.
 func (v *watch) warnings(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion) (map[string]string, error) {
 	pods, err := v.Kube.CoreV1().Pods(csv.Namespace).List(ctx, metav1.ListOptions{})
-	if apierrors.IsForbidden(err) {
-		return nil, nil
-	}
 	if err != nil {
-		return nil, err
+		return nil, utilerrors.FilterOut(err, apierrors.IsForbidden)
 	}
 	last, err := v.lastWarnings(ctx, csv.Namespace)
 	if last == nil {
@@ -50,11 +47,8 @@ const warningAge = 3 * time.Minute
 
 func (v *watch) lastWarnings(ctx context.Context, namespace string) (map[types.UID]corev1.Event, error) {
 	list, err := v.Kube.CoreV1().Events(namespace).List(ctx, metav1.ListOptions{FieldSelector: "type=" + corev1.EventTypeWarning + ",involvedObject.kind=Pod"})
-	if apierrors.IsForbidden(err) {
-		return nil, nil
-	}
 	if err != nil {
-		return nil, err
+		return nil, utilerrors.FilterOut(err, apierrors.IsForbidden)
 	}
 	last := map[types.UID]corev1.Event{}
 	for _, e := range list.Items {

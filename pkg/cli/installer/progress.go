@@ -10,6 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
@@ -67,7 +68,7 @@ func (v *watch) reconcile(ctx context.Context) error {
 	}
 	p := deploy.ProgressOf(l)
 	v.print(p.Lines)
-	if err := v.serveConverted(ctx, l); err != nil {
+	if _, err := v.serve(ctx, l, false); err != nil {
 		return err
 	}
 	switch {
@@ -76,7 +77,11 @@ func (v *watch) reconcile(ctx context.Context) error {
 	case !v.hasTimedOut(p):
 		return nil
 	}
-	if relaxed, err := v.serveUnconverted(ctx, l); relaxed || err != nil {
+	served, err := v.serve(ctx, l, true)
+	if served {
+		v.problemSince = time.Time{}
+	}
+	if served || err != nil {
 		return err
 	}
 	return fmt.Errorf("the installation does not progress: %s", p.Problem)
@@ -131,11 +136,8 @@ func (v *watch) pendingDeployment(ctx context.Context, csv *operatorsv1alpha1.Cl
 		return nil, nil
 	}
 	list, err := v.Kube.AppsV1().Deployments(csv.Namespace).List(ctx, metav1.ListOptions{})
-	if apierrors.IsForbidden(err) {
-		return nil, nil
-	}
 	if err != nil {
-		return nil, err
+		return nil, utilerrors.FilterOut(err, apierrors.IsForbidden)
 	}
 	live := map[string]*appsv1.Deployment{}
 	for i, d := range list.Items {

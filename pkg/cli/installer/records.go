@@ -12,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/client-go/kubernetes"
 
@@ -20,7 +21,7 @@ import (
 )
 
 func (c *Installer) record(ctx context.Context, i Installation) (deploy.Record, error) {
-	return c.records.get(ctx, i.packageName(), i.Namespace())
+	return c.records.get(ctx, i.Bundle.RecordedPackage(), i.Namespace())
 }
 
 type recordStore struct{ kube kubernetes.Interface }
@@ -34,8 +35,7 @@ func (s recordStore) get(ctx context.Context, packageName, namespace string) (de
 	if err != nil || live == nil {
 		return empty, err
 	}
-	r, err := deploy.ReadRecord(live.Data)
-	r.Namespace, r.Package, r.Version = namespace, packageName, live.ResourceVersion
+	r, err := deploy.ReadRecord(live)
 	if err != nil {
 		return r, fmt.Errorf("ConfigMap %s/%s, which records what the installation created, cannot be read: %w: restore it, or delete it and adopt each object", namespace, name, err)
 	}
@@ -44,7 +44,7 @@ func (s recordStore) get(ctx context.Context, packageName, namespace string) (de
 
 func (c *Installer) otherRecords(ctx context.Context, i Installation) (map[string]deploy.Record, error) {
 	records, err := c.records.list(ctx, i.Namespace())
-	delete(records, i.packageName())
+	delete(records, i.Bundle.RecordedPackage())
 	return records, err
 }
 
@@ -56,13 +56,9 @@ func (s recordStore) list(ctx context.Context, namespace string) (map[string]dep
 	}
 	records := map[string]deploy.Record{}
 	for _, live := range list.Items {
-		packageName, is := deploy.IsRecordName(live.Name)
-		if !is {
-			continue
-		}
-		if r, err := deploy.ReadRecord(live.Data); err == nil {
-			r.Namespace, r.Package, r.Version = namespace, packageName, live.ResourceVersion
-			records[packageName] = r
+		_, is := deploy.IsRecordName(live.Name)
+		if r, err := deploy.ReadRecord(&live); is && err == nil {
+			records[r.Package] = r
 		}
 	}
 	return records, nil
@@ -132,12 +128,12 @@ func (s recordStore) store(ctx context.Context, r deploy.Record, data map[string
 	case err != nil:
 		return nil, err
 	case live == nil && r.Version == "":
-		live, err = client.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}, Data: data}, metav1.CreateOptions{FieldManager: fieldManager, DryRun: dryRun})
+		live, err = client.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}, Data: data}, metav1.CreateOptions{FieldManager: deploy.FieldManager, DryRun: dryRun})
 	case live == nil || live.ResourceVersion != r.Version:
 		return nil, errOtherCommand
 	case !equality.Semantic.DeepEqual(live.Data, data):
 		live.Data = data
-		live, err = client.Update(ctx, live, metav1.UpdateOptions{FieldManager: fieldManager, DryRun: dryRun})
+		live, err = client.Update(ctx, live, metav1.UpdateOptions{FieldManager: deploy.FieldManager, DryRun: dryRun})
 	}
 	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
 		return nil, errOtherCommand
@@ -152,10 +148,7 @@ func (s recordStore) delete(ctx context.Context, rest deploy.Record) error {
 	}
 	options := metav1.DeleteOptions{Preconditions: &metav1.Preconditions{ResourceVersion: &rest.Version}}
 	err := s.kube.CoreV1().ConfigMaps(rest.Namespace).Delete(ctx, deploy.RecordName(rest.Package), options)
-	if apierrors.IsNotFound(err) {
-		return nil
-	}
-	return err
+	return utilerrors.FilterOut(err, apierrors.IsNotFound)
 }
 
 func orNil[T any](object *T, err error) (*T, error) {

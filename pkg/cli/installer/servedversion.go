@@ -54,7 +54,7 @@ func (a applier) checkUnserved(ctx context.Context, kind schema.GroupKind) error
 		return err
 	}
 	for _, crd := range crds.Items {
-		if crd.Spec.Group == kind.Group && crd.Spec.Names.Kind == kind.Kind && apihelpers.IsCRDConditionTrue(&crd, apiextensionsv1.Established) {
+		if kindOf(&crd) == kind && apihelpers.IsCRDConditionTrue(&crd, apiextensionsv1.Established) {
 			return fmt.Errorf("CustomResourceDefinition %s serves no version: set served: true in it for one, and run the same command again", crd.Name)
 		}
 	}

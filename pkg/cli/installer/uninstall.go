@@ -16,9 +16,6 @@ import (
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/tools/pager"
 
-	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
-
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/storedversions"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
 )
@@ -78,22 +75,11 @@ func (c *Installer) Removal(ctx context.Context, i Installation, definitions boo
 func (c *Installer) otherCSVs(ctx context.Context, i Installation, record deploy.Record) (names []string, err error) {
 	others, err := c.Others(ctx, i.Namespace(), i.Bundle.CSV.Name)
 	for _, other := range others {
-		if !record.Created(csvObject(&other)) {
+		if !record.Created(deploy.CSVObject(&other)) {
 			names = append(names, other.Name)
 		}
 	}
 	return names, err
-}
-
-// csvObject is a ClusterServiceVersion in the form of any object, as far as a record compares it.
-func csvObject(csv *operatorsv1alpha1.ClusterServiceVersion) *unstructured.Unstructured {
-	o := &unstructured.Unstructured{}
-	o.SetGroupVersionKind(operatorsv1alpha1.SchemeGroupVersion.WithKind(groupkind.ClusterServiceVersion.Kind))
-	o.SetNamespace(csv.Namespace)
-	o.SetName(csv.Name)
-	o.SetUID(csv.UID)
-	o.SetAnnotations(csv.Annotations)
-	return o
 }
 
 // countObjects counts the objects of each definition. For a definition with several versions, stored is in which

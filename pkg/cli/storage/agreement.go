@@ -14,8 +14,7 @@ import (
 // requiredAnswers is how often every API server has to confirm: its storage learns of a change after its answer.
 const requiredAnswers = 10
 
-// waitForServers waits until no API server would store a rewritten object in the previous version. late reports
-// whether it had to wait for one.
+// waitForServers waits until no API server stores objects in the previous version. late reports whether it waited.
 func waitForServers(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourceDefinition, to string) (late bool, err error) {
 	doubt, agreed := "", 0
 	err = wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {

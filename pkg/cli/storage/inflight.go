@@ -13,11 +13,9 @@ import (
 // maxSkew is by how much the clock of this machine may be ahead of the clocks of API servers.
 const maxSkew = 5 * time.Minute
 
-// requestsEnd returns when no API server works any more on a request that began under an earlier
-// spec of the definition. An API server selects the storage at the start of a request, and keeps it
-// for the request (customresource_handler.go): a write that admission delays is stored in the
-// previous version. changed reports whether this run has observed a change of the spec. agreed is
-// when every API server was known to use the present spec.
+// requestsEnd returns when all requests that began under an earlier spec of the definition have ended. An API server
+// selects the storage at the start of a request (customresource_handler.go): a write that admission delays is stored in
+// the previous version. changed reports whether this run has observed a change. agreed is when all servers agreed.
 func requestsEnd(crd *apiextensionsv1.CustomResourceDefinition, changed bool, agreed time.Time, requestTimeout time.Duration) time.Time {
 	last := agreed
 	if written := specWritten(crd); !changed && !written.IsZero() && written.Add(maxSkew).Before(agreed) {
@@ -26,8 +24,7 @@ func requestsEnd(crd *apiextensionsv1.CustomResourceDefinition, changed bool, ag
 	return last.Add(requestTimeout)
 }
 
-// specWritten returns when the spec was last written, according to metadata.managedFields; the zero
-// time if it is unknown.
+// specWritten returns when managedFields record the last write of the spec; the zero time if unknown.
 func specWritten(crd *apiextensionsv1.CustomResourceDefinition) time.Time {
 	var last time.Time
 	for _, entry := range crd.ManagedFields {
@@ -52,7 +49,6 @@ func mayOwnSpec(entry metav1.ManagedFieldsEntry) bool {
 	return owns && entry.Subresource == ""
 }
 
-// waitForRequests waits until a time, and reports that it waits.
 func waitForRequests(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, end time.Time, report ReportFunc) error {
 	left := time.Until(end)
 	if left <= 0 {

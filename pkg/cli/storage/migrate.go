@@ -45,22 +45,16 @@ type Progress struct {
 // ReportFunc receives the progress of a migration, from one goroutine at a time.
 type ReportFunc func(Progress)
 
-// Refusal is an object that could not be rewritten.
-type Refusal struct {
-	Object string
-	Err    error
-}
-
 // RefusedError lists the objects that are still stored as they were.
 type RefusedError struct {
 	CRD      string
-	Refusals []Refusal
+	Refusals []error // one for each object
 }
 
 func (e *RefusedError) Error() string {
 	lines := []string{fmt.Sprintf("%d objects of %s cannot be rewritten, and status.storedVersions keeps the versions in which they may be stored: repair them, or what refuses them, and run the command again", len(e.Refusals), e.CRD)}
 	for _, r := range e.Refusals {
-		lines = append(lines, "  "+r.Object+": "+r.Err.Error())
+		lines = append(lines, "  "+r.Error())
 	}
 	return strings.Join(lines, "\n")
 }

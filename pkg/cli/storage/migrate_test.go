@@ -400,7 +400,7 @@ func TestProgress(t *testing.T) {
 func TestRefusedError(t *testing.T) {
 	e := &RefusedError{CRD: "things.example.com"}
 	for i := range 25 {
-		e.Refusals = append(e.Refusals, Refusal{Object: fmt.Sprint("ns/", i), Err: &apierrors.StatusError{ErrStatus: metav1.Status{Message: "denied"}}})
+		e.Refusals = append(e.Refusals, fmt.Errorf("ns/%d: %w", i, &apierrors.StatusError{ErrStatus: metav1.Status{Message: "denied"}}))
 	}
 	if text := e.Error(); strings.Count(text, ": denied") != 25 || !strings.HasSuffix(text, "ns/24: denied") {
 		t.Errorf("the text ends: %s", text[len(text)-60:])

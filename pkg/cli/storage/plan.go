@@ -10,9 +10,11 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/storedversions"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
@@ -43,22 +45,22 @@ func revisionOf(crd *apiextensionsv1.CustomResourceDefinition) revision {
 	return revision{crd.UID, crd.Generation}
 }
 
-// next returns the next step. rewritten is the revision under which this run has rewritten every
-// object.
+// next returns the next step. This run has rewritten every object under the revision rewritten.
 func next(crd *apiextensionsv1.CustomResourceDefinition, to string, rewritten revision) (step, error) {
 	if err := Check(crd, to); err != nil {
 		return "", err
 	}
 	_, recorded := crd.Annotations[wellknown.AnnotationStoredVersions]
+	recordedVersions := sets.New(storedversions.Recorded(crd)...)
 	only := storedversions.Only(crd, to) && Stored(crd) == to
 	switch possible := storedversions.Possible(crd); {
 	case rewritten == revisionOf(crd):
 		return finish(crd, to), nil
 	case only && !recorded:
 		return done, nil
-	case !containsAll(storedversions.Recorded(crd), possible) || !slices.Contains(storedversions.Recorded(crd), to):
+	case !recordedVersions.HasAll(append(possible, to)...):
 		return record, nil
-	case !containsAll(crd.Status.StoredVersions, slices.DeleteFunc(slices.Clone(possible), func(v string) bool { return v == to })):
+	case !sets.New(crd.Status.StoredVersions...).Insert(to).HasAll(possible...):
 		return restore, nil
 	case Stored(crd) != to:
 		return setStorage, nil
@@ -101,10 +103,6 @@ func Check(crd *apiextensionsv1.CustomResourceDefinition, to string) error {
 	return nil
 }
 
-func containsAll(all, some []string) bool {
-	return !slices.ContainsFunc(some, func(v string) bool { return !slices.Contains(all, v) })
-}
-
 // convertible is an error when objects would lose fields: without a webhook, the API server drops what a version lacks.
 func convertible(crd *apiextensionsv1.CustomResourceDefinition, from, to string) error {
 	a, b := versionOf(crd, from), versionOf(crd, to)
@@ -126,12 +124,8 @@ func convertible(crd *apiextensionsv1.CustomResourceDefinition, from, to string)
 
 // Stored is the version in which a definition's objects are written.
 func Stored(crd *apiextensionsv1.CustomResourceDefinition) string {
-	for _, v := range crd.Spec.Versions {
-		if v.Storage {
-			return v.Name
-		}
-	}
-	return ""
+	version, _ := apihelpers.GetCRDStorageVersion(crd) // A definition that the API server stores has one.
+	return version
 }
 
 // Hash is how discovery names the storage version of a resource. Clients may only compare it.

@@ -49,7 +49,7 @@ func rewriteAll(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResou
 		if left := page.GetRemainingItemCount(); left != nil {
 			count.all += int(*left)
 		}
-		count.add(0)
+		count.add(0, false)
 		refusals, err := rewritePage(ctx, c, crd, to, page.Items, count)
 		if err != nil {
 			return count.done, err
@@ -59,7 +59,7 @@ func rewriteAll(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResou
 			break
 		}
 	}
-	count.end()
+	count.add(0, true)
 	if len(refused.Refusals) > 0 {
 		return count.done, refused
 	}
@@ -78,7 +78,7 @@ func nextToken(err error) (token string, expired bool) {
 	return token, token != ""
 }
 
-func rewritePage(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourceDefinition, to string, objects []unstructured.Unstructured, count *counter) ([]Refusal, error) {
+func rewritePage(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourceDefinition, to string, objects []unstructured.Unstructured, count *counter) (refusals []error, err error) {
 	results := make([]error, len(objects))
 	next := make(chan int)
 	var group sync.WaitGroup
@@ -86,7 +86,7 @@ func rewritePage(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomReso
 		group.Go(func() {
 			for i := range next {
 				if results[i] = rewriteOne(ctx, c, crd, to, &objects[i]); results[i] == nil {
-					count.add(1)
+					count.add(1, false)
 				}
 			}
 		})
@@ -96,14 +96,13 @@ func rewritePage(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomReso
 	}
 	close(next)
 	group.Wait()
-	var refusals []Refusal
 	for i, err := range results {
-		switch {
+		switch named := fmt.Errorf("%s: %w", nameOf(&objects[i]), err); {
 		case err == nil:
 		case isRefusal(err):
-			refusals = append(refusals, Refusal{Object: nameOf(&objects[i]), Err: err})
+			refusals = append(refusals, named)
 		default:
-			return nil, fmt.Errorf("%s: %w", nameOf(&objects[i]), err)
+			return nil, named
 		}
 	}
 	return refusals, nil
@@ -141,4 +140,17 @@ func isRefusal(err error) bool {
 
 func nameOf(o *unstructured.Unstructured) string {
 	return strings.TrimPrefix(o.GetNamespace()+"/"+o.GetName(), "/")
+}
+
+type counter struct {
+	mutex     sync.Mutex
+	done, all int
+	report    ReportFunc
+}
+
+func (t *counter) add(n int, final bool) {
+	t.mutex.Lock()
+	defer t.mutex.Unlock()
+	t.done += n
+	t.report(Progress{Line: fmt.Sprintf("rewritten %d of %d objects", t.done, t.all), Done: t.done, All: t.all, Final: final})
 }

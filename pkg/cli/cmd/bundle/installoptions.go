@@ -56,7 +56,7 @@ func (o *installOptions) check() error {
 	if !slices.Contains([]string{dryRunNone, dryRunClient, dryRunServer}, o.dryRun) {
 		return fmt.Errorf("--dry-run=%s: use server, client or none", o.dryRun)
 	}
-	return o.output.Check()
+	return nil
 }
 
 func (o *installOptions) addInstalling(cmd *cobra.Command) {
@@ -89,7 +89,7 @@ func (o *installOptions) withCertificates(config *operatorsv1alpha1.Subscription
 
 // adopt asks about each object of another client that the plan would overwrite. --adopt answers, and --yes does not.
 func (o *installOptions) adopt(cmd *cobra.Command, plan *installer.Plan) error {
-	if err := deploy.CheckAdoptions(plan.Adopted, deploy.ObjectsOf(plan.Steps()), deploy.Replaced(plan.CSV())); err != nil {
+	if err := deploy.CheckAdoptions(plan.Adopted, plan.Objects(), deploy.Replaced(plan.CSV())); err != nil {
 		return err
 	}
 	if o.yes {

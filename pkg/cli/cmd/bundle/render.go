@@ -18,9 +18,6 @@ func newRenderCommand() *cobra.Command {
   kubectl webhooks bundle render ./bundle --watch-namespaces shop,stock -n shop-operator > shop-operator.yaml`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := format.Check(); err != nil {
-				return err
-			}
 			b, options, err := o.open(cmd.Context(), args[0])
 			if err != nil {
 				return err

@@ -29,9 +29,6 @@ increases with each rotation (0: the manager does not count the certificates of 
   kubectl webhooks certificates -A`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := output.Check(); err != nil {
-				return err
-			}
 			c, err := connection.Connect()
 			if err != nil {
 				return err
@@ -82,18 +79,11 @@ func certificatesOf(rollouts []managerv1alpha1.WebhookRollout) []certificate {
 }
 
 func printCertificates(out output.Writer, o flags.Output, all []certificate) error {
-	switch o.Format {
-	case "", flags.Wide:
-		tableOfCertificates(out, all, o.Format == flags.Wide)
-		return nil
-	case "name":
-		for _, c := range all {
-			out.Printf("secret/%s\n", c.Secret)
-		}
-		return nil
-	default:
-		return o.Print(out, map[string]any{"certificates": all})
+	var names []string
+	for _, c := range all {
+		names = append(names, "secret/"+c.Secret)
 	}
+	return o.PrintRows(out, map[string]any{"certificates": all}, names, func(wide bool) { tableOfCertificates(out, all, wide) })
 }
 
 func tableOfCertificates(out output.Writer, all []certificate, wide bool) {

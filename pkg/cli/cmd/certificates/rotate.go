@@ -102,7 +102,6 @@ func rotate(ctx context.Context, out output.Writer, client *olmclient.Client, of
 
 var errNoCertificates = errors.New("declares no webhooks and owns no APIServices: it has no serving certificates")
 
-// request writes the order into the ClusterServiceVersion that was read.
 func request(ctx context.Context, client *olmclient.Client, of types.NamespacedName, resourceVersion, order string) error {
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
 		"resourceVersion": resourceVersion, "annotations": map[string]string{wellknown.AnnotationRotate: order},

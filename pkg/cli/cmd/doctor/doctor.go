@@ -39,9 +39,6 @@ level UNKNOWN and none of level ERROR, or the cluster could not be read; 0 other
 WARNING; 130 interrupted.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := output.Check(); err != nil {
-				return err
-			}
 			c, err := connection.Connect()
 			if err != nil {
 				return err
@@ -69,7 +66,6 @@ WARNING; 130 interrupted.`,
 	return cmd
 }
 
-// report is the result as JSON or YAML.
 type report struct {
 	Findings  []doctor.Finding `json:"findings"`
 	Endpoints dialled          `json:"endpoints"`

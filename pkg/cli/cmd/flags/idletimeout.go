@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"sync"
 	"time"
 )
 
@@ -25,10 +24,12 @@ func (i idleTimeout) RoundTrip(r *http.Request) (*http.Response, error) {
 		return i.next.RoundTrip(r)
 	}
 	ctx, cancel := context.WithCancelCause(r.Context())
-	timer := newTimer(i.limit, func() { cancel(i.timeoutError(r)) })
+	timer := time.AfterFunc(i.limit, func() {
+		cancel(fmt.Errorf("the API server at %s has sent nothing for %s: see whether it answers with kubectl get --raw /readyz, then run the same command again", r.URL.Host, i.limit))
+	})
 	response, err := i.next.RoundTrip(r.WithContext(ctx))
 	if err != nil {
-		timer.stop()
+		timer.Stop()
 		defer cancel(nil)
 		if cause := context.Cause(ctx); cause != nil && r.Context().Err() == nil {
 			return nil, cause
@@ -36,54 +37,25 @@ func (i idleTimeout) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	if r.URL.Query().Get("watch") != "" {
-		timer.stop()
+		timer.Stop()
 	}
-	response.Body = &body{ReadCloser: response.Body, timer: timer, cause: func() error { return context.Cause(ctx) }, cancel: func() { cancel(nil) }}
+	response.Body = &body{ReadCloser: response.Body, timer: timer, limit: i.limit, cause: func() error { return context.Cause(ctx) }, cancel: func() { cancel(nil) }}
 	return response, nil
-}
-
-func (i idleTimeout) timeoutError(r *http.Request) error {
-	return fmt.Errorf("the API server at %s has sent nothing for %s: see whether it answers with kubectl get --raw /readyz, then run the same command again", r.URL.Host, i.limit)
-}
-
-type timer struct {
-	timer   *time.Timer
-	limit   time.Duration
-	mutex   sync.Mutex
-	stopped bool
-}
-
-func newTimer(limit time.Duration, expired func()) *timer {
-	return &timer{timer: time.AfterFunc(limit, expired), limit: limit}
-}
-
-func (t *timer) reset() {
-	t.mutex.Lock()
-	defer t.mutex.Unlock()
-	if !t.stopped {
-		t.timer.Reset(t.limit)
-	}
-}
-
-func (t *timer) stop() {
-	t.mutex.Lock()
-	defer t.mutex.Unlock()
-	t.stopped = true
-	t.timer.Stop()
 }
 
 type body struct {
 	io.ReadCloser
 
-	timer  *timer
+	timer  *time.Timer
+	limit  time.Duration
 	cause  func() error // why the request was ended
 	cancel func()
 }
 
 func (b *body) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
-	if n > 0 {
-		b.timer.reset()
+	if n > 0 && b.timer.Stop() { // After a Stop it does not run again.
+		b.timer.Reset(b.limit)
 	}
 	if cause := b.cause(); err != nil && !errors.Is(err, io.EOF) && cause != nil {
 		return n, cause
@@ -92,7 +64,7 @@ func (b *body) Read(p []byte) (int, error) {
 }
 
 func (b *body) Close() error {
-	b.timer.stop()
+	b.timer.Stop()
 	defer b.cancel()
 	return b.ReadCloser.Close()
 }

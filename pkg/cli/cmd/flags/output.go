@@ -16,25 +16,18 @@ import (
 const Wide = "wide"
 
 // Output is the flag --output of kubectl.
-type Output struct {
-	Format string
+type Output struct{ Format string }
 
-	allowed []string
-}
-
-// Add adds the flag to a command.
+// Add adds the flag to a command, which returns an error for an unknown format before it runs.
 func (o *Output) Add(cmd *cobra.Command, allowed ...string) {
-	o.allowed = allowed
+	cmd.PreRunE = func(*cobra.Command, []string) error {
+		if o.Format == "" || slices.Contains(allowed, o.Format) {
+			return nil
+		}
+		return fmt.Errorf("--output=%s: use one of %v", o.Format, allowed)
+	}
 	cmd.Flags().StringVarP(&o.Format, "output", "o", "", fmt.Sprintf("output format, one of %v (default: text)", allowed))
 	Complete(cmd, "output", allowed...)
-}
-
-// Check returns an error for an unknown format.
-func (o *Output) Check() error {
-	if o.Format == "" || slices.Contains(o.allowed, o.Format) {
-		return nil
-	}
-	return fmt.Errorf("--output=%s: use one of %v", o.Format, o.allowed)
 }
 
 // Print writes a value as JSON or YAML.
@@ -43,6 +36,22 @@ func (o *Output) Print(to output.Writer, value any) error {
 		return to.JSON(value)
 	}
 	return to.YAML(value)
+}
+
+// PrintRows writes a table, the names, or the value of both as JSON or YAML.
+func (o *Output) PrintRows(to output.Writer, value any, names []string, table func(wide bool)) error {
+	switch o.Format {
+	case "", Wide:
+		table(o.Format == Wide)
+		return nil
+	case "name":
+		for _, name := range names {
+			to.Printf("%s\n", name)
+		}
+		return nil
+	default:
+		return o.Print(to, value)
+	}
 }
 
 // Objects is the flag --output of commands that print Kubernetes objects.
@@ -70,20 +79,16 @@ func (o *Objects) Print(to output.Writer, objects []*unstructured.Unstructured) 
 		}
 		return nil
 	case "yaml":
-		return printYAML(to, objects)
+		for _, object := range objects {
+			to.Printf("---\n")
+			if err := to.YAML(object); err != nil {
+				return err
+			}
+		}
+		return nil
 	case "json":
 		return to.JSON(map[string]any{"apiVersion": "v1", "kind": "List", "items": objects})
 	default:
 		return nil
 	}
-}
-
-func printYAML(to output.Writer, objects []*unstructured.Unstructured) error {
-	for _, object := range objects {
-		to.Printf("---\n")
-		if err := to.YAML(object); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"os"
 	"time"
 
@@ -22,7 +21,7 @@ type elector struct {
 	lock   resourcelock.Interface // nil: no election
 	log    *logrus.Logger
 	work   func(context.Context)
-	health *leaderelection.HealthzAdaptor
+	health *leaderelection.HealthzAdaptor // It fails when this replica should have renewed the Lease and did not.
 }
 
 // newElector returns an elector that works at once if there is no namespace for a Lease.
@@ -31,25 +30,18 @@ func newElector(kube kubernetes.Interface, namespace string, log *logrus.Logger,
 	if namespace == "" {
 		return e, nil
 	}
-	identity, err := newIdentity()
+	host, err := os.Hostname()
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("leader election: the host name cannot be read: %w", err)
 	}
+	// Two processes on one host would take the other's Lease for their own.
+	identity := host + "_" + string(uuid.NewUUID())
 	e.lock = &resourcelock.LeaseLock{
 		LeaseMeta:  metav1.ObjectMeta{Namespace: namespace, Name: wellknown.FieldManager},
 		Client:     kube.CoordinationV1(),
 		LockConfig: resourcelock.ResourceLockConfig{Identity: identity},
 	}
 	return e, nil
-}
-
-// newIdentity adds a UUID to the host name: two processes on one host would take the other's Lease for their own.
-func newIdentity() (string, error) {
-	host, err := os.Hostname()
-	if err != nil {
-		return "", fmt.Errorf("leader election: the host name cannot be read: %w", err)
-	}
-	return host + "_" + string(uuid.NewUUID()), nil
 }
 
 // run gives up the lead only after the last reconciliation is finished, so that two replicas never work at once.
@@ -95,6 +87,3 @@ func (e *elector) run(ctx context.Context) error {
 	}
 	return nil
 }
-
-// Check fails when this replica should have renewed the Lease and did not.
-func (e *elector) Check(r *http.Request) error { return e.health.Check(r) }

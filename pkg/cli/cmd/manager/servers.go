@@ -57,7 +57,7 @@ func (o servingOptions) serveHealth(ready func() bool, lead *elector, log *logru
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("/healthz", func(w http.ResponseWriter, r *http.Request) {
-		if err := lead.Check(r); err != nil {
+		if err := lead.health.Check(r); err != nil {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 			return
 		}

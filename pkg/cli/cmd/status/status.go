@@ -34,9 +34,6 @@ with a note.`,
   kubectl webhooks status -A -o json | jq '.webhooks[] | select(.state != "Registered")'`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := o.output.Check(); err != nil {
-				return err
-			}
 			c, err := connection.Connect()
 			if err != nil {
 				return err
@@ -73,18 +70,7 @@ func (o options) show(ctx context.Context, c *cluster.Cluster, to output.Writer)
 }
 
 func (o options) print(to output.Writer, s status.Status) error {
-	switch o.output.Format {
-	case "", flags.Wide:
-		s.Print(to, o.output.Format == flags.Wide, time.Now())
-		return nil
-	case "name":
-		for _, name := range s.Names() {
-			to.Printf("%s\n", name)
-		}
-		return nil
-	default:
-		return o.output.Print(to, s)
-	}
+	return o.output.PrintRows(to, s, s.Names(), func(wide bool) { s.Print(to, wide, time.Now()) })
 }
 
 func (o options) watch(ctx context.Context, c *cluster.Cluster, to output.Writer) error {

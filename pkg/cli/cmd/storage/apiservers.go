@@ -78,7 +78,6 @@ func (s apiServers) all(ctx context.Context) ([]*rest.Config, error) {
 	return servers, nil
 }
 
-// named returns the addresses that the user named.
 func (s apiServers) named() sets.Set[string] {
 	addresses := sets.New[string]()
 	for _, address := range s.addresses {
@@ -87,7 +86,6 @@ func (s apiServers) named() sets.Set[string] {
 	return addresses
 }
 
-// listed returns the addresses of the Service kubernetes.
 func (s apiServers) listed(ctx context.Context) ([]string, error) {
 	slices, err := s.kube.DiscoveryV1().EndpointSlices(metav1.NamespaceDefault).List(ctx, metav1.ListOptions{LabelSelector: discoveryv1.LabelServiceName + "=kubernetes"})
 	if err != nil {

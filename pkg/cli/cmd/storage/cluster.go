@@ -100,21 +100,14 @@ func (c *storageCluster) Page(ctx context.Context, crd *apiextensionsv1.CustomRe
 }
 
 func (c *storageCluster) Read(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, version string, object *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	return c.neighbour(crd, version, object).Get(ctx, object.GetName(), metav1.GetOptions{})
+	return c.resource(crd, version).Namespace(object.GetNamespace()).Get(ctx, object.GetName(), metav1.GetOptions{})
 }
 
 func (c *storageCluster) Write(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, version string, object *unstructured.Unstructured) error {
-	_, err := c.neighbour(crd, version, object).Update(ctx, object, metav1.UpdateOptions{FieldManager: wellknown.FieldManager})
+	_, err := c.resource(crd, version).Namespace(object.GetNamespace()).Update(ctx, object, metav1.UpdateOptions{FieldManager: wellknown.FieldManager})
 	return err
 }
 
 func (c *storageCluster) resource(crd *apiextensionsv1.CustomResourceDefinition, version string) dynamic.NamespaceableResourceInterface {
 	return c.Dynamic.Resource(schema.GroupVersionResource{Group: crd.Spec.Group, Version: version, Resource: crd.Spec.Names.Plural})
-}
-
-func (c *storageCluster) neighbour(crd *apiextensionsv1.CustomResourceDefinition, version string, object *unstructured.Unstructured) dynamic.ResourceInterface {
-	if object.GetNamespace() == "" {
-		return c.resource(crd, version)
-	}
-	return c.resource(crd, version).Namespace(object.GetNamespace())
 }

@@ -25,8 +25,7 @@ const maxRenewalLag = time.Minute
 // renewalPeriod is longer than the 10 s in which a running API server renews its Lease.
 const renewalPeriod = 15 * time.Second
 
-// checkLeases returns an error if one address belongs to several API servers. Without Leases, or without permission to
-// list them, it prints that nothing is compared.
+// checkLeases returns an error if one address belongs to several API servers. Without Leases it prints that.
 func (s apiServers) checkLeases(ctx context.Context, out output.Writer) error {
 	const notCompared = "the number of API servers is not compared with their identity Leases, "
 	first, err := s.leases(ctx)
@@ -70,7 +69,6 @@ func (s apiServers) leases(ctx context.Context) ([]coordinationv1.Lease, error) 
 	return list.Items, nil
 }
 
-// unasked returns an error if more API servers renew a Lease than have an address.
 func unasked(servers []string, addresses int) error {
 	if len(servers) <= addresses {
 		return nil
@@ -86,24 +84,22 @@ func leasesOfRunning(first, second []coordinationv1.Lease) []string {
 		before[lease.UID] = lease.Spec.RenewTime
 	}
 	newest := newestRenewal(second)
-	var names []string
-	for _, lease := range second {
+	return heldLeases(second, func(lease coordinationv1.Lease) bool {
 		previous, known := before[lease.UID]
-		renewed := !known || !lease.Spec.RenewTime.Equal(previous)
-		if isHeld(lease) && (renewed || isFresh(lease, newest)) {
-			names = append(names, lease.Name)
-		}
-	}
-	slices.Sort(names)
-	return names
+		return !known || !lease.Spec.RenewTime.Equal(previous) || isFresh(lease, newest)
+	})
 }
 
 // staleLeases returns the names of the held Leases whose times do not show whether their API servers run.
 func staleLeases(leases []coordinationv1.Lease) []string {
 	newest := newestRenewal(leases)
+	return heldLeases(leases, func(lease coordinationv1.Lease) bool { return !isFresh(lease, newest) })
+}
+
+func heldLeases(leases []coordinationv1.Lease, are func(coordinationv1.Lease) bool) []string {
 	var names []string
 	for _, lease := range leases {
-		if isHeld(lease) && !isFresh(lease, newest) {
+		if isHeld(lease) && are(lease) {
 			names = append(names, lease.Name)
 		}
 	}

@@ -19,20 +19,14 @@ func NewCommand() *cobra.Command {
 		Short: "Print the version, the commit, and the versions of Go and of the Kubernetes libraries",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := output.Check(); err != nil {
-				return err
-			}
 			if output.Format != "" {
 				return output.Print(terminal.Stdout(cmd), buildinfo.Current())
 			}
-			terminal.Stdout(cmd).Lines("", text(buildinfo.Current()))
+			b := buildinfo.Current()
+			terminal.Stdout(cmd).Lines("", fmt.Sprintf("%s\n  commit: %s\n  go: %s\n  kubernetes: %s\n", b.Version, b.Commit, b.Go, b.Kubernetes))
 			return nil
 		},
 	}
 	output.Add(cmd, "json", "yaml")
 	return cmd
-}
-
-func text(b buildinfo.Info) string {
-	return fmt.Sprintf("%s\n  commit: %s\n  go: %s\n  kubernetes: %s\n", b.Version, b.Commit, b.Go, b.Kubernetes)
 }

@@ -1,5 +1,4 @@
-// Package validation validates manifests and stored objects as the API server does. It needs a context, which
-// the pure package deploy must not have: CEL rules can be cancelled.
+// Package validation validates objects as the API server does. The pure package deploy must not have a context.
 package validation
 
 import (
@@ -16,13 +15,16 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/objectmeta"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/celbudget"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
 )
 
 type schema struct {
+	version    string
 	structural *structuralschema.Structural
 	validator  validation.SchemaValidator
 	rules      *cel.Validator // nil if the schema has none
@@ -38,7 +40,7 @@ func schemaOf(crd *apiextensionsv1.CustomResourceDefinition, version string) (*s
 	}
 	var internal apiextensions.CustomResourceValidation
 	err := apiextensionsv1.Convert_v1_CustomResourceValidation_To_apiextensions_CustomResourceValidation(crd.Spec.Versions[i].Schema, &internal, nil)
-	s := &schema{}
+	s := &schema{version: version}
 	if err == nil {
 		s.structural, err = structuralschema.NewStructural(internal.OpenAPIV3Schema)
 	}
@@ -52,8 +54,7 @@ func schemaOf(crd *apiextensionsv1.CustomResourceDefinition, version string) (*s
 	return s, nil
 }
 
-// validate drops unknown fields and nulls and sets defaults, as the API server does. It evaluates CEL rules only for
-// objects that the schema accepts.
+// validate drops unknown fields and nulls and sets defaults. Only objects that the schema accepts have CEL evaluated.
 func (s *schema) validate(ctx context.Context, stored map[string]any) field.ErrorList {
 	pruning.Prune(stored, s.structural, true)
 	defaulting.PruneNonNullableNullsWithoutDefaults(stored, s.structural)
@@ -65,4 +66,36 @@ func (s *schema) validate(ctx context.Context, stored map[string]any) field.Erro
 		errs, _ = s.rules.Validate(ctx, nil, s.structural, stored, nil, celconfig.RuntimeCELCostBudget)
 	}
 	return errs
+}
+
+// Validator validates stored objects by the schemas of the next CustomResourceDefinition.
+type Validator []*schema
+
+// NewValidator returns a Validator for the objects of a reading.
+func NewValidator(next *apiextensionsv1.CustomResourceDefinition, r deploy.Reading) (v Validator, err error) {
+	for _, version := range r.Fits {
+		s, err := schemaOf(next, version)
+		if err != nil {
+			return nil, err
+		}
+		if s != nil {
+			v = append(v, s)
+		}
+	}
+	return v, nil
+}
+
+// Validate returns a message for each object and version that the next schema refuses.
+func (v Validator) Validate(ctx context.Context, objects []unstructured.Unstructured) []string {
+	var refusals []string
+	for _, o := range objects {
+		for _, s := range v {
+			converted := o.DeepCopy()
+			converted.SetAPIVersion(o.GroupVersionKind().Group + "/" + s.version)
+			if errs := s.validate(ctx, converted.Object); len(errs) > 0 {
+				refusals = append(refusals, fmt.Sprintf("%s: the next schema of version %s refuses it: %v: change the object first", deploy.Title(&o), s.version, errs.ToAggregate()))
+			}
+		}
+	}
+	return refusals
 }
