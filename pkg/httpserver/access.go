@@ -4,8 +4,10 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"net"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -14,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/cache"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/util/flowcontrol"
 )
 
 const (
@@ -141,4 +144,29 @@ func bearerToken(r *http.Request) string {
 		return ""
 	}
 	return strings.TrimSpace(token)
+}
+
+// hostLimiter limits how often each host has a token reviewed: forged tokens of one host do not refuse the others.
+type hostLimiter struct {
+	mutex sync.Mutex
+	known *cache.LRUExpireCache // flowcontrol.RateLimiter by host
+}
+
+func newHostLimiter() *hostLimiter {
+	return &hostLimiter{known: cache.NewLRUExpireCache(limitedHosts)}
+}
+
+func (l *hostLimiter) accept(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		host = address
+	}
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	limiter, known := l.known.Get(host)
+	if !known {
+		limiter = flowcontrol.NewTokenBucketRateLimiter(reviewRate, reviewBurst)
+	}
+	l.known.Add(host, limiter, hostTime)
+	return limiter.(flowcontrol.RateLimiter).TryAccept()
 }

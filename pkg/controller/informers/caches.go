@@ -3,6 +3,7 @@ package informers
 
 import (
 	"context"
+	"sync/atomic"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
@@ -11,8 +12,10 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	extensionsinformers "k8s.io/apiextensions-apiserver/pkg/client/informers/externalversions"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/informers"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 	aggregatorinformers "k8s.io/kube-aggregator/pkg/client/informers/externalversions"
@@ -156,4 +159,20 @@ func (c *Caches) Synced() bool {
 		}
 	}
 	return true
+}
+
+// Aggregation records whether the API server aggregates APIs. One that does not needs a restart to do so.
+type Aggregation struct{ absent atomic.Bool }
+
+// Absent reports whether the API server does not aggregate APIs.
+func (a *Aggregation) Absent() bool { return a.absent.Load() }
+
+// Discover asks the API server.
+func (a *Aggregation) Discover(ctx context.Context, client rest.Interface) error {
+	err := client.Get().AbsPath("/apis/" + apiregistrationv1.SchemeGroupVersion.String()).Do(ctx).Error()
+	if apierrors.IsNotFound(err) {
+		a.absent.Store(true)
+		return nil
+	}
+	return err
 }

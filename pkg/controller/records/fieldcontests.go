@@ -5,9 +5,11 @@ import (
 	"sync"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
@@ -94,4 +96,25 @@ func (f *FieldContests) Contest(object FieldObject) (_ drift.FieldContest, known
 	defer f.mutex.Unlock()
 	contest, known := f.known[object]
 	return drift.FieldContest{Values: maps.Clone(contest.Values), Repairs: contest.Repairs}, known
+}
+
+// Resynced records the annotation AnnotationResyncedAt of a pod as the API server returned it, or now if the write
+// was refused or the annotation was removed. The values differ, so the writes are no repairs.
+func (f *FieldContests) Resynced(pod, written *corev1.Pod, now time.Time) {
+	at := now
+	value := written.Annotations[wellknown.AnnotationResyncedAt]
+	if kept, err := time.Parse(time.RFC3339Nano, value); err == nil && value != pod.Annotations[wellknown.AnnotationResyncedAt] {
+		at = kept
+	}
+	f.Wrote(FieldObjectOf("Pod", pod), map[string]string{AnnotationField(wellknown.AnnotationResyncedAt): at.Format(time.RFC3339Nano)}, now)
+}
+
+// ResyncedAt returns the last time of Resynced; zero for never.
+func (f *FieldContests) ResyncedAt(pod *corev1.Pod) time.Time {
+	contest, _ := f.Contest(FieldObjectOf("Pod", pod))
+	at, err := time.Parse(time.RFC3339Nano, contest.Values[AnnotationField(wellknown.AnnotationResyncedAt)])
+	if err != nil {
+		return time.Time{}
+	}
+	return at
 }

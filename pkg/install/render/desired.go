@@ -2,6 +2,8 @@
 package render
 
 import (
+	"encoding/json"
+
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -138,4 +140,12 @@ func renderDeployment(in Input, spec operatorsv1alpha1.StrategyDeploymentSpec) D
 
 func (in Input) exemptionInput() exemptions.Input {
 	return exemptions.Input{CSV: in.CSV, Scope: in.Scope, Config: in.Config, Manager: in.Manager, Services: in.Services}
+}
+
+func hashOf(value any) string {
+	text, err := json.Marshal(value)
+	if err != nil {
+		panic(err) // API types always marshal
+	}
+	return names.Hash(string(text))
 }

@@ -4,8 +4,10 @@ import (
 	"strconv"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
@@ -137,4 +139,68 @@ func matchConditions(in Input, d operatorsv1alpha1.WebhookDescription) []admissi
 		return conditions // such a ClusterServiceVersion is not installed
 	}
 	return append(conditions, authored[d.GenerateName]...)
+}
+
+// Priorities that OLM v0 uses.
+const (
+	groupPriorityMinimum = 2000
+	versionPriority      = 15
+)
+
+// Every kind of the version has the same group and version.
+func apiService(in Input, d operatorsv1alpha1.WebhookDescription, port int32) *apiregistrationv1.APIService {
+	owned := csvspec.OwnedKinds(in.CSV, d.GenerateName)[0]
+	annotations := in.Config.Propagated()
+	trust := in.Trust[d.DeploymentName]
+	if !trust.Delegated {
+		annotations = labels.Merge(annotations, map[string]string{wellknown.AnnotationGeneration: strconv.FormatInt(trust.Generation, 10)})
+	}
+	return &apiregistrationv1.APIService{
+		TypeMeta:   metav1.TypeMeta{APIVersion: apiregistrationv1.SchemeGroupVersion.String(), Kind: "APIService"},
+		ObjectMeta: metav1.ObjectMeta{Name: d.GenerateName, Labels: labels.Merge(csvspec.OwnerLabels(in.CSV), map[string]string{wellknown.LabelWebhookHash: hashOf(d)}), Annotations: annotations},
+		Spec: apiregistrationv1.APIServiceSpec{
+			Service:              &apiregistrationv1.ServiceReference{Namespace: in.CSV.Namespace, Name: in.Services[d.DeploymentName], Port: &port},
+			Group:                owned.Group,
+			Version:              owned.Version,
+			CABundle:             caBundle(trust),
+			GroupPriorityMinimum: groupPriorityMinimum,
+			VersionPriority:      versionPriority,
+		},
+	}
+}
+
+// Conversion is the desired spec.conversion of a CRD.
+type Conversion struct {
+	CRD  string
+	Spec apiextensionsv1.CustomResourceConversion
+	// Generation is the number of the newest trusted certificate generation.
+	Generation int64
+	// Delegated is set if the administrator provides the caBundle.
+	Delegated bool
+	// Annotations are the annotations of the Subscription's config.
+	Annotations map[string]string
+}
+
+func conversions(in Input, d operatorsv1alpha1.WebhookDescription, port int32) []Conversion {
+	path := "/"
+	if d.WebhookPath != nil {
+		path = *d.WebhookPath
+	}
+	trust := in.Trust[d.DeploymentName]
+	var all []Conversion
+	for _, crd := range d.ConversionCRDs {
+		all = append(all, Conversion{CRD: crd, Generation: trust.Generation, Delegated: trust.Delegated, Annotations: in.Config.Propagated(), Spec: apiextensionsv1.CustomResourceConversion{
+			Strategy: apiextensionsv1.WebhookConverter,
+			Webhook: &apiextensionsv1.WebhookConversion{
+				ClientConfig: &apiextensionsv1.WebhookClientConfig{
+					Service: &apiextensionsv1.ServiceReference{
+						Namespace: in.CSV.Namespace, Name: in.Services[d.DeploymentName], Path: &path, Port: &port,
+					},
+					CABundle: trust.CABundle,
+				},
+				ConversionReviewVersions: d.AdmissionReviewVersions,
+			},
+		}})
+	}
+	return all
 }
