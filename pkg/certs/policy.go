@@ -79,13 +79,7 @@ func fraction(chain []*x509.Certificate) float64 {
 }
 
 func expiry(chain []*x509.Certificate) time.Time {
-	first := chain[0].NotAfter
-	for _, c := range chain[1:] {
-		if c.NotAfter.Before(first) {
-			first = c.NotAfter
-		}
-	}
-	return first
+	return slices.MinFunc(chain, func(a, b *x509.Certificate) int { return a.NotAfter.Compare(b.NotAfter) }).NotAfter
 }
 
 // PolicyFrom changes the policy by the annotations of one operator. It reports and ignores invalid ones.
@@ -162,23 +156,14 @@ func (p Policy) Validate() error {
 	case p.Parallel < 1:
 		return fmt.Errorf("%d rotations at once: choose at least 1", p.Parallel)
 	}
-	if needed := p.rotation(); p.renewal() < needed {
+	// API servers observe the next CA, pods reload in the grace time, and a restart may take as long again.
+	needed := max(minRenewal, p.Settle+2*p.Grace)
+	if renewal := RenewBefore(p.RenewBefore, p.Validity); renewal < needed {
 		return fmt.Errorf("certificate-renew-before: %s before the end is too late, a rotation takes up to %s with a time to reload of %s: choose at least that, or 0 (a third of the validity of %s)",
-			p.renewal(), needed, p.Grace, p.Validity)
+			renewal, needed, p.Grace, p.Validity)
 	}
 	_, err := ParseKeyType(string(p.Key))
 	return err
-}
-
-// API servers observe the next CA, pods reload in the grace time, and a restart may take as long again.
-func (p Policy) rotation() time.Duration { return max(minRenewal, p.Settle+2*p.Grace) }
-
-// renewal returns how long before its expiry a minted certificate is replaced, at least.
-func (p Policy) renewal() time.Duration {
-	if p.RenewBefore == 0 {
-		return p.Validity / 3
-	}
-	return p.RenewBefore
 }
 
 // Warning returns what a policy may break; empty for nothing.

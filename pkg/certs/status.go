@@ -142,17 +142,13 @@ func earliest(now time.Time, instants ...time.Time) time.Time {
 	return first
 }
 
-// failing registrations cannot be written and do not trust what pods are given.
-func (m *decider) failing() []Registration {
-	if m.current == nil {
-		return nil
-	}
-	return slices.DeleteFunc(slices.Clone(m.Registrations), func(r Registration) bool { return r.notWritable() == "" || r.trusts(m.current.ca()) })
-}
-
+// reportFailing reports the registrations that cannot be written and do not trust what pods are given.
 func (m *decider) reportFailing() {
 	var why []string
-	for _, r := range m.failing() {
+	for _, r := range m.Registrations {
+		if m.current == nil || r.notWritable() == "" || r.trusts(m.current.ca()) {
+			continue
+		}
 		m.d.LostRegistrations = append(m.d.LostRegistrations, r.Name)
 		why = append(why, fmt.Sprintf("calls of %s fail, because it does not trust the certificate that pods are given: %s", r.Name, r.notWritable()))
 	}

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 )
 
@@ -58,11 +59,7 @@ var Providers = []Provider{
 
 // Names returns the names of all certificate providers.
 func Names() []string {
-	var all []string
-	for _, p := range Providers {
-		all = append(all, string(p.Name))
-	}
-	return all
+	return lists.Map(Providers, func(p Provider) string { return string(p.Name) })
 }
 
 // HasController reports whether a controller other than the manager issues the certificates of a provider.

@@ -71,5 +71,5 @@ func OwnedByDefinitions(csv *operatorsv1alpha1.ClusterServiceVersion, relatives 
 			return true
 		}
 	}
-	return owners.HasConversions(csv)
+	return len(owners.ConversionCRDs(csv)) > 0
 }

@@ -181,16 +181,7 @@ func (c *certifier) adoptIssued(secret *corev1.Secret) []rollout.Step {
 		return nil
 	}
 	adopted := secret.DeepCopy()
-	changed := csvspec.SetOwner(adopted, c.CSV)
-	if adopted.Labels == nil {
-		adopted.Labels = map[string]string{}
-	}
-	for label, value := range csvspec.OwnerLabels(c.CSV) {
-		if adopted.Labels[label] != value {
-			adopted.Labels[label], changed = value, true
-		}
-	}
-	if !changed {
+	if !csvspec.SetOwner(adopted, c.CSV) {
 		return nil
 	}
 	metadata := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: adopted.Namespace, Name: adopted.Name, Labels: adopted.Labels, OwnerReferences: adopted.OwnerReferences}}

@@ -6,6 +6,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/permissions"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
@@ -23,7 +24,8 @@ func (d *decision) liftSteps() []rollout.Step {
 	}
 	desired := permissions.Lift(d.Grants)
 	var roles, others []rollout.Step
-	for _, step := range rollout.Lift(d.CSV, typed(desired), d.Observed.Lifted, d.Observed, d.Upgrade, d.now) {
+	objects := lists.Map(desired, func(o metav1.Object) drift.Object { return o.(drift.Object) })
+	for _, step := range rollout.Lift(d.CSV, objects, d.Observed.Lifted, d.Observed, d.Upgrade, d.now) {
 		switch {
 		case d.carriedOut(step.Key()):
 		case step.Verb != rollout.Delete && !isBinding(step.Object):
@@ -37,7 +39,7 @@ func (d *decision) liftSteps() []rollout.Step {
 	}
 	var steps []rollout.Step
 	for _, step := range others {
-		if step.Verb != rollout.Delete && !permissions.BindsRulesOf(step.Object, desired, untyped(d.Observed.Lifted)) {
+		if step.Verb != rollout.Delete && !permissions.BindsRulesOf(step.Object, desired, d.lifted()) {
 			d.notLift(step.Key(), step.Key()+" is not written: the role that it refers to does not have the rules which are lifted; see who changes that role")
 			continue
 		}
@@ -76,18 +78,7 @@ func (d *decision) replaceLifted(step rollout.Step, written drift.Object) {
 	}
 }
 
-func typed(objects []metav1.Object) []drift.Object {
-	var all []drift.Object
-	for _, o := range objects {
-		all = append(all, o.(drift.Object))
-	}
-	return all
-}
-
-func untyped(objects []drift.Object) []metav1.Object {
-	var all []metav1.Object
-	for _, o := range objects {
-		all = append(all, o)
-	}
-	return all
+// lifted returns the observed lifted permissions in the form of package permissions.
+func (d *decision) lifted() []metav1.Object {
+	return lists.Map(d.Observed.Lifted, func(o drift.Object) metav1.Object { return o })
 }

@@ -11,6 +11,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/discovery"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
@@ -102,9 +103,5 @@ func (g *Gatherer) addGroup(catalog *rules.Catalog, group string, by discovery.A
 }
 
 func (g *Gatherer) servedGroups() []string {
-	names := []string{}
-	for _, service := range g.Caches.APIServices.All() {
-		names = append(names, service.Spec.Group)
-	}
-	return names
+	return lists.Map(g.Caches.APIServices.All(), func(service *apiregistrationv1.APIService) string { return service.Spec.Group })
 }

@@ -8,6 +8,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
@@ -36,17 +37,9 @@ func orAll(namespaces []string) []string {
 }
 
 func each(factories []informers.SharedInformerFactory, which func(informers.SharedInformerFactory) cache.SharedIndexInformer) []cache.SharedIndexInformer {
-	var all []cache.SharedIndexInformer
-	for _, f := range factories {
-		all = append(all, which(f))
-	}
-	return all
+	return lists.Map(factories, which)
 }
 
 func (l limited) factories() []factory {
-	var all []factory
-	for _, f := range slices.Concat(l.derived, l.labelledPods) {
-		all = append(all, f)
-	}
-	return all
+	return lists.Map(slices.Concat(l.derived, l.labelledPods), func(f informers.SharedInformerFactory) factory { return f })
 }

@@ -7,6 +7,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
@@ -17,11 +18,8 @@ func OwnerID(namespace, csv string) string { return namespace + "/" + names.Labe
 
 // OwnerIDs returns the owner IDs of a ClusterServiceVersion and of the versions that it replaces.
 func OwnerIDs(csv *operatorsv1alpha1.ClusterServiceVersion, older []*operatorsv1alpha1.ClusterServiceVersion) []string {
-	ids := []string{OwnerID(csv.Namespace, csv.Name)}
-	for _, c := range older {
-		ids = append(ids, OwnerID(c.Namespace, c.Name))
-	}
-	return ids
+	versions := append([]*operatorsv1alpha1.ClusterServiceVersion{csv}, older...)
+	return lists.Map(versions, func(c *operatorsv1alpha1.ClusterServiceVersion) string { return OwnerID(c.Namespace, c.Name) })
 }
 
 // OwnersOf returns owner IDs by owner references, or else by owner labels. Pods and EndpointSlices inherit

@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/client-go/tools/cache"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
@@ -72,17 +73,8 @@ func (s Store[T]) OfOwners(owners []string) []T {
 	if len(owners) == 1 {
 		return s.OfOwner(owners[0])
 	}
-	var all []T
-	seen := map[string]bool{}
-	for _, owner := range owners {
-		for _, o := range s.OfOwner(owner) {
-			if k := o.GetNamespace() + "/" + o.GetName(); !seen[k] {
-				seen[k] = true
-				all = append(all, o)
-			}
-		}
-	}
-	return all
+	all := slices.Concat(lists.Map(owners, s.OfOwner)...)
+	return lists.Unique(all, func(o T) string { return o.GetNamespace() + "/" + o.GetName() })
 }
 
 // All returns all objects.

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	"k8s.io/client-go/kubernetes"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -39,11 +40,8 @@ func (r *Reader) Secret(ctx context.Context, namespace, name string) (*corev1.Se
 // IssuedSecret returns the Secret of a Certificate of cert-manager; empty if that does not exist.
 func (r *Reader) IssuedSecret(ctx context.Context, name types.NamespacedName) (string, error) {
 	certificate, err := r.Dynamic.Resource(issuers.Certificates).Namespace(name.Namespace).Get(ctx, name.Name, metav1.GetOptions{})
-	if apierrors.IsNotFound(err) {
-		return "", nil
-	}
 	if err != nil {
-		return "", err
+		return "", utilerrors.FilterOut(err, apierrors.IsNotFound)
 	}
 	target, _, _ := unstructured.NestedString(certificate.Object, "spec", "secretName")
 	return target, nil

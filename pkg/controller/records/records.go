@@ -1,6 +1,7 @@
 package records
 
 import (
+	"maps"
 	"sync"
 	"time"
 
@@ -82,11 +83,7 @@ func (u *Unregistered) Add(csv types.UID, now time.Time) {
 	if u.at == nil {
 		u.at = map[types.UID]unregistration{}
 	}
-	for uid, recorded := range u.at {
-		if now.Sub(recorded.last) > unregisteredKept {
-			delete(u.at, uid)
-		}
-	}
+	maps.DeleteFunc(u.at, func(_ types.UID, recorded unregistration) bool { return now.Sub(recorded.last) > unregisteredKept })
 	recorded, known := u.at[csv]
 	switch {
 	case !known:

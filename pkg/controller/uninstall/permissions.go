@@ -52,11 +52,7 @@ func (u *Uninstaller) deletePermissions(ctx context.Context, csv *operatorsv1alp
 		return err
 	}
 	granted = slices.DeleteFunc(granted, func(o drift.Object) bool { return isCollected(o) || permissions.Delegates(o) })
-	if err := u.deleteAll(ctx, owners.Proven(ownership, granted)); err != nil {
-		return err
-	}
-	u.reportLeft(csv, live.Unproven(ownership, granted))
-	return nil
+	return u.deleteProven(ctx, csv, granted, ownership)
 }
 
 // Garbage collection may already have removed the owner reference.

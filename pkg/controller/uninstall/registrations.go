@@ -3,7 +3,6 @@ package uninstall
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -14,9 +13,9 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/live"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
@@ -39,13 +38,11 @@ func (u *Uninstaller) Unregister(ctx context.Context, csv, successor *operatorsv
 		return false, err
 	}
 	all := registrations.All()
-	proven := owners.Proven(ownership, all)
-	if err := u.deleteAll(ctx, proven); err != nil {
+	if err := u.deleteProven(ctx, csv, all, ownership); err != nil {
 		return false, err
 	}
-	u.reportLeft(csv, live.Unproven(ownership, all))
 	// One that was deleted before has a finalizer of another client.
-	return slices.ContainsFunc(proven, func(o drift.Object) bool { return o.GetDeletionTimestamp() == nil }), nil
+	return slices.ContainsFunc(owners.Proven(ownership, all), func(o drift.Object) bool { return o.GetDeletionTimestamp() == nil }), nil
 }
 
 // deleteDelegations deletes the permissions that aggregated API servers need for each call.
@@ -54,11 +51,7 @@ func (u *Uninstaller) deleteDelegations(ctx context.Context, csv *operatorsv1alp
 	if err != nil {
 		return err
 	}
-	if err := u.deleteAll(ctx, owners.Proven(ownership, delegations)); err != nil {
-		return err
-	}
-	u.reportLeft(csv, live.Unproven(ownership, delegations))
-	return nil
+	return u.deleteProven(ctx, csv, delegations, ownership)
 }
 
 // reportLeft reports objects that stay, because only the labels name the ClusterServiceVersion as owner.
@@ -66,10 +59,7 @@ func (u *Uninstaller) reportLeft(csv *operatorsv1alpha1.ClusterServiceVersion, l
 	if len(left) == 0 {
 		return
 	}
-	var keys []string
-	for _, o := range left {
-		keys = append(keys, drift.KeyOf(o))
-	}
+	keys := lists.Map(left, drift.KeyOf)
 	slices.Sort(keys)
 	message := fmt.Sprintf("%s: not deleted, because only labels name ClusterServiceVersion %s/%s as the owner: no record, InstallPlan or bundle install has created them. Delete them if they are not needed",
 		listed(slices.Compact(keys)), csv.Namespace, csv.Name)
@@ -91,11 +81,7 @@ func listed(keys []string) string {
 // EndConversions removes conversion webhooks from definitions. inUse names the definitions that stay, because
 // their objects would lose fields.
 func (u *Uninstaller) EndConversions(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, services []*corev1.Service, crds map[string]*apiextensionsv1.CustomResourceDefinition) (written []drift.Object, inUse string, err error) {
-	var definitions []*apiextensionsv1.CustomResourceDefinition
-	for _, name := range slices.Sorted(maps.Keys(crds)) {
-		definitions = append(definitions, crds[name])
-	}
-	objects := map[string]int{}
+	definitions, objects := lists.ByKey(crds), map[string]int{}
 	converters := owners.Converters(csv, services, definitions)
 	for {
 		end := conversion.EndAll(csv.Namespace, converters, definitions, objects, csv.Annotations[wellknown.AnnotationForceConversion] == "true")

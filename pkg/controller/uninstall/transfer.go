@@ -2,11 +2,11 @@ package uninstall
 
 import (
 	"context"
-	"maps"
 	"slices"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
@@ -75,9 +75,7 @@ func sameIn(csv, successor *operatorsv1alpha1.ClusterServiceVersion, backends ow
 func (u *Uninstaller) relabel(ctx context.Context, verb rollout.Verb, successor *operatorsv1alpha1.ClusterServiceVersion, objects []drift.Object) error {
 	var steps []rollout.Step
 	for _, o := range objects {
-		labels := o.GetLabels()
-		maps.Copy(labels, csvspec.OwnerLabels(successor))
-		o.SetLabels(labels)
+		o.SetLabels(labels.Merge(o.GetLabels(), csvspec.OwnerLabels(successor)))
 		steps = append(steps, rollout.Step{Verb: verb, Object: o})
 	}
 	_, err := u.send(ctx, successor.Namespace, steps)

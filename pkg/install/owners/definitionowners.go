@@ -128,11 +128,6 @@ func HasDefinitionOwner(o metav1.Object) bool {
 	return slices.ContainsFunc(o.GetOwnerReferences(), isDefinitionOwner)
 }
 
-// HasConversions reports whether a CSV has a conversion webhook.
-func HasConversions(csv *operatorsv1alpha1.ClusterServiceVersion) bool {
-	return len(ConversionCRDs(csv)) > 0
-}
-
 // ConvertsLike reports whether a CSV converts a CRD that another CSV also converts.
 func ConvertsLike(csv, other *operatorsv1alpha1.ClusterServiceVersion) bool {
 	return slices.ContainsFunc(ConversionCRDs(other), func(crd string) bool { return csvspec.Converts(csv, crd) >= 0 })
