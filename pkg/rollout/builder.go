@@ -7,6 +7,7 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/certgeneration"
@@ -214,8 +215,7 @@ type annotatedObject interface {
 }
 
 func copyAnnotations(to, from annotatedObject, keys ...string) {
-	annotations := map[string]string{}
-	maps.Copy(annotations, to.GetAnnotations())
+	annotations := labels.Merge(to.GetAnnotations(), nil)
 	for _, key := range keys {
 		if value, ok := from.GetAnnotations()[key]; ok {
 			annotations[key] = value

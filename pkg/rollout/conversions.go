@@ -15,6 +15,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
@@ -168,11 +169,9 @@ func conversionStep(live *apiextensionsv1.CustomResourceDefinition, c render.Con
 }
 
 // EndConversionSteps returns the steps that end the conversion of CustomResourceDefinitions.
-func EndConversionSteps(crds []*apiextensionsv1.CustomResourceDefinition) (steps []Step) {
-	for _, crd := range crds {
-		steps = append(steps, conversionStep(crd, render.Conversion{Spec: apiextensionsv1.CustomResourceConversion{Strategy: apiextensionsv1.NoneConverter}}))
-	}
-	return steps
+func EndConversionSteps(crds []*apiextensionsv1.CustomResourceDefinition) []Step {
+	none := render.Conversion{Spec: apiextensionsv1.CustomResourceConversion{Strategy: apiextensionsv1.NoneConverter}}
+	return lists.Map(crds, func(crd *apiextensionsv1.CustomResourceDefinition) Step { return conversionStep(crd, none) })
 }
 
 func crdKey(name string) string {

@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
@@ -117,13 +118,5 @@ func (o Observed) RecreatedByOther(live drift.Object, now time.Time) bool {
 
 // A ClusterServiceVersion may list a name twice.
 func eachOnce(names []string) []string {
-	known := make(map[string]bool, len(names))
-	var all []string
-	for _, name := range names {
-		if !known[name] {
-			known[name] = true
-			all = append(all, name)
-		}
-	}
-	return all
+	return lists.Unique(names, func(name string) string { return name })
 }

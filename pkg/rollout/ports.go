@@ -2,10 +2,10 @@ package rollout
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
@@ -56,11 +56,7 @@ func (k *ports) withKeptPorts(d render.Deployment, live *corev1.Service, waits s
 	service := d.Service.DeepCopy()
 	service.Spec.Ports = drift.WithPorts(service.Spec.Ports, record.Ports())
 	slices.SortStableFunc(service.Spec.Ports, func(a, b corev1.ServicePort) int { return int(a.Port - b.Port) })
-	service.Annotations = maps.Clone(service.Annotations)
-	if service.Annotations == nil {
-		service.Annotations = map[string]string{}
-	}
-	service.Annotations[wellknown.AnnotationKeptPorts] = record.String()
+	service.Annotations = labels.Merge(service.Annotations, map[string]string{wellknown.AnnotationKeptPorts: record.String()})
 	return service
 }
 

@@ -2,13 +2,13 @@ package rollout
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
@@ -158,10 +158,7 @@ func (o Observed) Created(csv *operatorsv1alpha1.ClusterServiceVersion) []manage
 	for _, live := range o.registrations() {
 		note(live.Object)
 	}
-	for _, live := range o.delegations() {
-		note(live)
-	}
-	for _, live := range o.Lifted {
+	for _, live := range slices.Concat(o.delegations(), o.Lifted) {
 		note(live)
 	}
 	slices.SortFunc(all, func(a, b managerv1alpha1.CreatedObject) int {
@@ -183,12 +180,5 @@ func (o Observed) isOccupied(step Step) bool {
 
 // delegations returns the live bindings for servers of APIServices, sorted.
 func (o Observed) delegations() []drift.Object {
-	var all []drift.Object
-	for _, name := range slices.Sorted(maps.Keys(o.AuthDelegators)) {
-		all = append(all, o.AuthDelegators[name])
-	}
-	for _, name := range slices.Sorted(maps.Keys(o.AuthReaders)) {
-		all = append(all, o.AuthReaders[name])
-	}
-	return all
+	return append(drift.Objects(lists.ByKey(o.AuthDelegators)), drift.Objects(lists.ByKey(o.AuthReaders))...)
 }

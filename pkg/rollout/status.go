@@ -111,13 +111,9 @@ func (r *reporter) reportUpgrade(status *managerv1alpha1.WebhookRolloutStatus) {
 	if len(r.Upgrade.From) == 0 {
 		return
 	}
-	status.Upgrade = &managerv1alpha1.UpgradeStatus{}
-	for _, older := range r.Upgrade.From {
-		status.Upgrade.From = append(status.Upgrade.From, older.Name)
-	}
+	status.Upgrade = &managerv1alpha1.UpgradeStatus{From: r.Upgrade.names()}
 	if !r.unregistered.IsZero() {
-		at := metav1.NewTime(r.unregistered)
-		status.Upgrade.LastUnregistrationTime = &at
+		status.Upgrade.LastUnregistrationTime = new(metav1.NewTime(r.unregistered))
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
@@ -39,6 +40,10 @@ type Upgrade struct {
 // Waits reports whether the upgrade cannot start yet.
 func (u Upgrade) Waits() bool {
 	return !u.Started && len(u.From) > 0 && (u.NotUpgradeable != "" || u.NotReady != "" || u.ReplacementUnknown)
+}
+
+func (u Upgrade) names() []string {
+	return lists.Map(u.From, func(older *operatorsv1alpha1.ClusterServiceVersion) string { return older.Name })
 }
 
 // Replaced returns the status of a version whose webhooks belong to a newer one.

@@ -107,15 +107,6 @@ func typed[T drift.Object](objects []any) []T {
 	return list
 }
 
-// Objects returns a list of objects of any type.
-func Objects[T drift.Object](list []T) []drift.Object {
-	all := make([]drift.Object, 0, len(list))
-	for _, o := range list {
-		all = append(all, o)
-	}
-	return all
-}
-
 // Handler calls changed with both states of an object; nil stands for one that does not exist.
 func Handler(changed func(before, after drift.Object)) cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerFuncs{

@@ -10,7 +10,6 @@ import (
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
@@ -40,7 +39,7 @@ func (r *Reader) Registrations(ctx context.Context, which metav1.ListOptions) (R
 
 // All returns the registrations in the order of deletion: webhooks first, which could deny the others.
 func (l Registrations) All() []drift.Object {
-	return slices.Concat(informers.Objects(l.Validating), informers.Objects(l.Mutating), informers.Objects(l.APIServices))
+	return slices.Concat(drift.Objects(l.Validating), drift.Objects(l.Mutating), drift.Objects(l.APIServices))
 }
 
 // apiServices returns the selected APIServices; none if the API server does not serve the kind.

@@ -5,32 +5,22 @@ package csvspec
 import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 )
 
 // Deployments returns the Deployments of a CSV, the first one of each name (requirements.Check reports
 // others): an installed CSV is still maintained, and each duplicate would cost as much as all its webhooks.
 func Deployments(csv *operatorsv1alpha1.ClusterServiceVersion) []operatorsv1alpha1.StrategyDeploymentSpec {
-	listed := csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs
-	distinct := make([]operatorsv1alpha1.StrategyDeploymentSpec, 0, len(listed))
-	known := make(map[string]bool, len(listed))
-	for _, spec := range listed {
-		if !known[spec.Name] {
-			known[spec.Name] = true
-			distinct = append(distinct, spec)
-		}
-	}
-	return distinct
+	return lists.Unique(csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs, nameOf)
 }
 
 // DeploymentNames returns the names of the Deployments of a CSV.
 func DeploymentNames(csv *operatorsv1alpha1.ClusterServiceVersion) []string {
-	var names []string
-	for _, spec := range Deployments(csv) {
-		names = append(names, spec.Name)
-	}
-	return names
+	return lists.Map(Deployments(csv), nameOf)
 }
+
+func nameOf(spec operatorsv1alpha1.StrategyDeploymentSpec) string { return spec.Name }
 
 // HasDeployment reports whether a CSV has a Deployment with this name.
 func HasDeployment(csv *operatorsv1alpha1.ClusterServiceVersion, name string) bool {

@@ -77,7 +77,7 @@ func (e Exemption) interceptedBy(d operatorsv1alpha1.WebhookDescription, s scope
 func (e Exemption) selectedBy(selector *metav1.LabelSelector, s subject) bool {
 	switch {
 	case s.bare:
-		return matches(selector, labels.Set{})
+		return parsed(selector).Matches(labels.Set{})
 	case len(e.labels) == 0:
 		return true
 	default:

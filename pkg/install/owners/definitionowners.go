@@ -46,8 +46,7 @@ func DefinitionOwnersOf(csv *operatorsv1alpha1.ClusterServiceVersion, deployment
 				kept.derived[object] = definitions
 			}
 		}
-		pod := live.Spec.Template.Spec
-		account := cmp.Or(pod.ServiceAccountName, pod.DeprecatedServiceAccount, "default")
+		account := csvspec.ServiceAccountOf(live.Spec.Template.Spec)
 		kept.account[account] = eachOnce(append(kept.account[account], definitions...))
 		kept.derived["OperatorCondition "+csv.Name] = eachOnce(append(kept.derived["OperatorCondition "+csv.Name], definitions...))
 	}

@@ -13,6 +13,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/exemptions"
@@ -110,9 +111,9 @@ func Objects(in Input) Desired {
 	var desired Desired
 	in.CSV = csvspec.LimitRules(in.CSV)
 	in.exempted = exemptions.For(in.exemptionInput())
-	for _, spec := range csvspec.Deployments(in.CSV) {
-		desired.Deployments = append(desired.Deployments, renderDeployment(in, spec))
-	}
+	desired.Deployments = lists.Map(csvspec.Deployments(in.CSV), func(spec operatorsv1alpha1.StrategyDeploymentSpec) Deployment {
+		return renderDeployment(in, spec)
+	})
 	if in.OperatorConditions {
 		desired.Condition = condition(in.CSV)
 	}
@@ -129,7 +130,7 @@ func renderDeployment(in Input, spec operatorsv1alpha1.StrategyDeploymentSpec) D
 	d.Object = deployment(in, spec, d.SecretName)
 	d.Service = service(in, spec, ports)
 	d.Role, d.RoleBinding = secretAccess(in, d.SecretName, d.Object.Spec.Template.Spec)
-	if csvspec.ServesAPIServices(in.CSV, spec.Name) {
+	if len(csvspec.ServedAPIServices(in.CSV, spec.Name)) > 0 {
 		d.AuthDelegator, d.AuthReader = delegation(in, spec)
 	}
 	for i, description := range descriptions {

@@ -8,12 +8,15 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+	"k8s.io/utils/ptr"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/exemptions"
 )
 
 // It has every default of the API server, so any other field of the live object is from another client.
@@ -130,10 +133,7 @@ func defaulted[T any](value *T, otherwise T) *T {
 
 // matchConditions returns the conditions of the exemptions, followed by those of the author.
 func matchConditions(in Input, d operatorsv1alpha1.WebhookDescription) []admissionregistrationv1.MatchCondition {
-	var conditions []admissionregistrationv1.MatchCondition
-	for _, l := range in.exempted(d) {
-		conditions = append(conditions, l.MatchCondition())
-	}
+	conditions := lists.Map(in.exempted(d), exemptions.Exemption.MatchCondition)
 	authored, err := csvspec.MatchConditions(in.CSV)
 	if err != nil {
 		return conditions // such a ClusterServiceVersion is not installed
@@ -182,10 +182,7 @@ type Conversion struct {
 }
 
 func conversions(in Input, d operatorsv1alpha1.WebhookDescription, port int32) []Conversion {
-	path := "/"
-	if d.WebhookPath != nil {
-		path = *d.WebhookPath
-	}
+	path := ptr.Deref(d.WebhookPath, "/")
 	trust := in.Trust[d.DeploymentName]
 	var all []Conversion
 	for _, crd := range d.ConversionCRDs {

@@ -54,7 +54,7 @@ func (r *Reach) add(rule admissionregistrationv1.RuleWithOperations, group, name
 	if subresource != "" {
 		text += "/" + subresource
 	}
-	if everyNamespaceObject(of) && CoversExtent(rule, ClusterScoped) {
+	if group == "" && (resource == "namespaces" || resource == "*") && CoversExtent(rule, ClusterScoped) {
 		r.Namespaces = true
 		if resource != "*" {
 			return
@@ -92,10 +92,6 @@ func inNoNamespace(group, subresource string) []string {
 		all = append(all, text)
 	}
 	return all
-}
-
-func everyNamespaceObject(r schema.GroupResource) bool {
-	return r.Group == "" && (r.Resource == "namespaces" || r.Resource == "*")
 }
 
 func limited(rule admissionregistrationv1.RuleWithOperations, e Extent) Extent {

@@ -33,12 +33,6 @@ func ConfigOf(subscription *operatorsv1alpha1.Subscription) Config {
 	return config
 }
 
-// Instruction returns an annotation that configures the manager (see wellknown.AnnotationPrefix).
-func (c Config) Instruction(annotation string) (value string, given bool) {
-	value, given = c.Annotations[annotation]
-	return value, given
-}
-
 // Propagated returns the annotations for derived objects, without refused ones, and without the ones that
 // configure the manager: a change would restart pods.
 func (c Config) Propagated() map[string]string {
@@ -63,8 +57,7 @@ func (c Config) Disabled(d operatorsv1alpha1.WebhookDescription) bool {
 }
 
 func (c Config) disabledNames() []string {
-	value, _ := c.Instruction(wellknown.AnnotationDisabledWebhooks)
-	return strings.FieldsFunc(value, func(r rune) bool { return r == ',' || r == ' ' || r == '\n' })
+	return strings.FieldsFunc(c.Annotations[wellknown.AnnotationDisabledWebhooks], func(r rune) bool { return r == ',' || r == ' ' || r == '\n' })
 }
 
 // invalidDisabled returns the names of webhooks that cannot be disabled, each with the reason.

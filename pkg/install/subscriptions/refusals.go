@@ -66,10 +66,7 @@ func (v CertificateVolume) hiddenBy(place string) bool {
 
 // With certificates configured as "none", the manager writes no caBundle, and the annotation is valid.
 func (c Config) injects(annotation string) bool {
-	if provider, _ := c.Instruction(wellknown.AnnotationCertificateProvider); provider == string(managerv1alpha1.ProviderNone) {
-		return false
-	}
-	return asksForInjection(annotation)
+	return c.Annotations[wellknown.AnnotationCertificateProvider] != string(managerv1alpha1.ProviderNone) && asksForInjection(annotation)
 }
 
 func asksForInjection(annotation string) bool {

@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/reviews"
@@ -133,8 +134,7 @@ func ended(pod *corev1.Pod) bool {
 
 // A terminating endpoint gets requests that were sent before.
 func mayBeCalled(e discoveryv1.Endpoint) bool {
-	is := func(condition *bool) bool { return condition != nil && *condition }
-	return e.Conditions.Ready == nil || is(e.Conditions.Ready) || is(e.Conditions.Serving) || is(e.Conditions.Terminating)
+	return ptr.Deref(e.Conditions.Ready, true) || ptr.Deref(e.Conditions.Serving, false) || ptr.Deref(e.Conditions.Terminating, false)
 }
 
 func addressesIn(slice *discoveryv1.EndpointSlice, e discoveryv1.Endpoint) []string {

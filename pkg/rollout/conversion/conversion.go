@@ -8,6 +8,7 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
@@ -88,16 +89,9 @@ func CallOf(c *apiextensionsv1.CustomResourceConversion) string {
 
 // RouteOf returns the port and path that a conversion calls.
 func RouteOf(c *apiextensionsv1.CustomResourceConversion) registration.Route {
-	route := registration.Route{Port: registration.DefaultPort}
 	if c == nil || c.Webhook == nil || c.Webhook.ClientConfig == nil || c.Webhook.ClientConfig.Service == nil {
-		return route
+		return registration.Route{Port: registration.DefaultPort}
 	}
 	service := c.Webhook.ClientConfig.Service
-	if service.Port != nil {
-		route.Port = *service.Port
-	}
-	if service.Path != nil {
-		route.Path = *service.Path
-	}
-	return route
+	return registration.Route{Port: ptr.Deref(service.Port, registration.DefaultPort), Path: ptr.Deref(service.Path, "")}
 }

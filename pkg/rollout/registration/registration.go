@@ -12,6 +12,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/certgeneration"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
@@ -135,11 +136,7 @@ func ClientsOf(o drift.Object) []admissionregistrationv1.WebhookClientConfig {
 	if api, ok := o.(*apiregistrationv1.APIService); ok {
 		return []admissionregistrationv1.WebhookClientConfig{clientOf(api)}
 	}
-	var all []admissionregistrationv1.WebhookClientConfig
-	for _, w := range webhooksOf(o) {
-		all = append(all, *w.client)
-	}
-	return all
+	return lists.Map(webhooksOf(o), func(w webhook) admissionregistrationv1.WebhookClientConfig { return *w.client })
 }
 
 // webhook has pointers to the fields that validating and mutating webhooks have in common.

@@ -10,6 +10,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 )
@@ -36,10 +37,7 @@ func ProgressOf(d *appsv1.Deployment, pods []*corev1.Pod) Progress {
 		return Progress{State: managerv1alpha1.DeploymentProgressing, Reason: managerv1alpha1.ReasonCreating, Message: "the Deployment is being created"}
 	}
 	p := Progress{Since: lastProgress(d), Running: runningUnready(pods)}
-	wanted := int32(1)
-	if d.Spec.Replicas != nil {
-		wanted = *d.Spec.Replicas
-	}
+	wanted := ptr.Deref(d.Spec.Replicas, 1)
 	availability := condition(d, appsv1.DeploymentAvailable)
 	p.Available = wanted == 0 || availability != nil && availability.Status == corev1.ConditionTrue
 

@@ -3,6 +3,7 @@ package workload
 import (
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
 )
 
 // RestartCosts returns why calls fail even if restarted pods drain; empty if they do not.
@@ -10,10 +11,7 @@ func RestartCosts(d *appsv1.Deployment) string {
 	if d == nil {
 		return ""
 	}
-	wanted := 1
-	if d.Spec.Replicas != nil {
-		wanted = int(*d.Spec.Replicas)
-	}
+	wanted := int(ptr.Deref(d.Spec.Replicas, 1))
 	rolling := d.Spec.Strategy.RollingUpdate
 	switch {
 	case wanted == 0:
