@@ -66,8 +66,7 @@ func (m *decider) allCallsFail() bool {
 	return !m.now.Before(m.unverifiableAt())
 }
 
-// overdue reports whether the settle time no longer restarts: a registration that changes all the time must not
-// block the others.
+// overdue ends the settle time that restarts: a registration that always changes must not block the others.
 func (m *decider) overdue() bool {
 	patience := lostSecretTimeout
 	if m.current != nil {

@@ -100,8 +100,7 @@ func (e Evidence) missing() string {
 // maxResyncPause limits the backoff. A pod that takes a day to start must not wait another day.
 const maxResyncPause = 10 * time.Minute
 
-// resyncTimes returns the last and the next time to make a kubelet re-sync. The intervals double from the
-// promotion on, because kubelets observe a Secret with delay.
+// resyncTimes returns the last and the next time of a re-sync. The intervals double, because kubelets observe late.
 func resyncTimes(promoted, now time.Time) (last, next time.Time) {
 	last, pause := promoted, time.Second
 	for next = promoted.Add(pause); !next.After(now); next = next.Add(pause) {

@@ -56,8 +56,7 @@ func (m *rotation) nextReplaced() bool {
 	return overtaken || m.next.invalid(m.Names, m.now) != ""
 }
 
-// nextNumber continues from the registrations, too: an earlier generation is never written over a later one, and
-// pods are restarted once for each.
+// nextNumber also exceeds that of registrations and of the last restart, which happens once for each number.
 func (m *rotation) nextNumber() int64 {
 	return certgeneration.After(certgeneration.Latest(m.number, m.registeredNumber(), certgeneration.Parse(m.RestartedFor)))
 }

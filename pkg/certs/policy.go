@@ -31,8 +31,7 @@ type Policy struct {
 	Parallel int
 }
 
-// DefaultPolicy renews in the last 30 days, which is enough to notice that the manager is down. Servers that
-// reload do so within seconds after the kubelet's update.
+// DefaultPolicy renews in the last 30 days: enough to notice that the manager is down. Servers reload in seconds.
 func DefaultPolicy() Policy {
 	return Policy{
 		Validity: 90 * 24 * time.Hour, ClockSkew: 5 * time.Minute, Key: KeyECDSAP256,
@@ -59,8 +58,7 @@ func (p Policy) renewBefore(chain []*x509.Certificate) time.Duration {
 	return RenewBefore(p.RenewBefore, expiry(chain).Sub(chain[0].NotBefore))
 }
 
-// RenewBefore returns the configured duration, or a third of the validity, but less than the validity: a new
-// certificate would be due for renewal at once.
+// RenewBefore returns what is configured, below the validity: otherwise renewal is due at once. 0 means a third.
 func RenewBefore(configured, validity time.Duration) time.Duration {
 	if configured <= 0 {
 		return validity / 3

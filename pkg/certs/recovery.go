@@ -79,8 +79,7 @@ func (m *rotation) needsRecreation() bool {
 	return immutable(m.Secret) && m.Secret.Annotations[wellknown.AnnotationRecreatedFor] != m.recreatedFor()
 }
 
-// recreate deletes and creates the Secret in one reconciliation. If the second write fails, the key is lost, so
-// this needs live facts.
+// recreate needs live facts: if the deletion succeeds and the creation fails, the key is lost.
 func (m *decider) recreate() {
 	if m.d.Write == nil || !immutable(m.Secret) {
 		return

@@ -15,8 +15,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
-// restoredFrom returns why the Secret must predate a finished rotation; empty if not. Its CA is not published any
-// more, and pods serve another certificate.
+// restoredFrom returns why the Secret must predate a finished rotation, with a CA that is not published; empty if not.
 func (s *state) restoredFrom(f Facts, current *keyPair) string {
 	if written := f.writtenNumber(); certgeneration.Later(written, certgeneration.Latest(s.number, numberOf(current.ca()))) {
 		return fmt.Sprintf("predates certificate generation %d", written)

@@ -90,8 +90,7 @@ func (c *Controller) showWrites(k queue.Key, csv *operatorsv1alpha1.ClusterServi
 	return c.writes.Fulfilled(k, c.caches, c.now())
 }
 
-// reconcileReplaced deletes a version when its successor has succeeded: the oldest version first, so that the
-// chain of versions stays connected.
+// reconcileReplaced deletes a version after its successor has succeeded, the oldest first: the chain stays connected.
 func (c *Controller) reconcileReplaced(ctx context.Context, k queue.Key, csv *operatorsv1alpha1.ClusterServiceVersion, l lineage.Lineage, newer string) (requeue rollout.Requeue, err error) {
 	if current := c.caches.Rollouts.Get(csv.Namespace, csv.Name); current != nil {
 		if requeue, err = c.reporter.UpdateRollout(ctx, k, csv, current, rollout.Replaced(csv, newer, current.Status, c.now())); err != nil {

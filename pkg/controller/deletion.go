@@ -113,8 +113,7 @@ func (c *Controller) retryDeletion() rollout.Requeue {
 	return rollout.Requeue{At: c.now().Add(countPause), Reason: "what blocks the deletion is checked"}
 }
 
-// endConversions returns the definitions whose objects would lose fields. For them the finalizer stays, and
-// with it the backend.
+// endConversions returns the definitions whose objects would lose fields. For them, finalizer and backend stay.
 func (c *Controller) endConversions(ctx context.Context, k queue.Key, csv *operatorsv1alpha1.ClusterServiceVersion, relatives []*operatorsv1alpha1.ClusterServiceVersion) (ended bool, inUse string, err error) {
 	crds, err := c.live.Definitions(ctx, c.gather.ConvertibleNames(csv))
 	if err != nil || len(crds) == 0 {

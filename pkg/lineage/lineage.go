@@ -1,5 +1,4 @@
-// Package lineage decides which ClusterServiceVersions are versions of one operator, and which one is active.
-// It is pure.
+// Package lineage decides which ClusterServiceVersions are versions of one operator, and which is active. It is pure.
 package lineage
 
 import (

@@ -49,8 +49,7 @@ func one(ctx context.Context, target Target, expected trust, o Options) Result {
 // defaultPatience is how long the first connection may take.
 const defaultPatience = 100 * time.Millisecond
 
-// connect retries early: nodes swallow what is sent to a Service until they observe new endpoints, and TCP
-// repeats it only after a second (RFC 6298).
+// connect retries early: nodes drop packets to new endpoints at first, and TCP repeats after a second (RFC 6298).
 func (o Options) connect(ctx context.Context, address string) (net.Conn, error) {
 	for patience := cmp.Or(o.Patience, defaultPatience); ; patience *= 2 {
 		within, cancel := context.WithTimeout(ctx, patience)

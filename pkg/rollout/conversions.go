@@ -40,8 +40,7 @@ func (f *facts) notNamed(c render.Conversion) bool {
 	return live == nil || !conversion.Calls(live, c)
 }
 
-// upToDate requires the recorded generation: without it, a late write for an earlier one could succeed. Another
-// client may own the same annotation value.
+// upToDate requires the recorded generation: otherwise a late write for an earlier one could succeed.
 func (f *facts) upToDate(live *apiextensionsv1.CustomResourceDefinition, c render.Conversion) bool {
 	is := live.Spec.Conversion.DeepCopy()
 	if is != nil && is.Webhook != nil && is.Webhook.ClientConfig != nil && f.verifies(live, c) {

@@ -96,8 +96,7 @@ func (o Observed) missingLabels() string {
 	return message + names
 }
 
-// withLiveSelector keeps the live selector while namespaces lack the label: otherwise the covered ones would
-// lose the webhook.
+// withLiveSelector keeps the live selector while namespaces lack the label: the covered ones keep the webhook.
 func (o Observed) withLiveSelector(desired, live drift.Object) drift.Object {
 	if len(o.UnlabelledNamespaces) == 0 {
 		return desired

@@ -15,8 +15,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
-// ensureGrant writes a Role, and its RoleBinding if it would grant the desired rules only: a Role of that name can
-// belong to another client.
+// ensureGrant writes a RoleBinding only if the Role, which may be another client's, has the desired rules.
 func (b *planBuilder) ensureGrant(role *rbacv1.Role, binding *rbacv1.RoleBinding, ensure func(desired, live drift.Object)) {
 	ensure(role, lookUp(b.Observed.Roles, role.Name))
 	if b.grants(role) {

@@ -109,8 +109,7 @@ func (r *reporter) awaitVersions(f *phase.Facts) {
 	}
 }
 
-// deadline is zero if nothing is being installed. The time starts with the installation, because a Deployment
-// may be older.
+// deadline is zero if nothing is being installed. The time starts with the installation or a later progress.
 func (r *reporter) deadline(d deploymentView) time.Time {
 	if r.CSV.Status.Phase != operatorsv1alpha1.CSVPhaseInstalling || d.progress.Since.IsZero() {
 		return time.Time{}

@@ -83,8 +83,7 @@ func (r Requeue) Earliest(others ...Requeue) Requeue {
 	return r
 }
 
-// KeepsTrustOnly reports whether only certificates and trust are maintained: there is no scope, the version is
-// invalid, or its deletion waits for conversions.
+// KeepsTrustOnly: there is no scope, the version is invalid, or its deletion waits for conversions.
 func (in Input) KeepsTrustOnly() bool {
 	held := in.Failure != nil || in.Verdict.Invalid() != ""
 	yields := in.Failure != nil && scope.Yields(in.Failure.Reason) || in.Verdict.Conflict != ""

@@ -76,8 +76,7 @@ func (x *remover) undelegateStale() {
 	}
 }
 
-// removeStale removes unlisted Deployments after all else is complete: until then they may serve webhooks that
-// others adopt, or conversions that objects need.
+// removeStale is last: until then unlisted Deployments may serve adopted webhooks, or conversions in use.
 func (x *remover) removeStale() {
 	if len(x.plan.Steps) > 0 {
 		return
@@ -90,8 +89,7 @@ func (x *remover) removeStale() {
 	}
 }
 
-// awaitUncalled records when the last registration stopped naming the Deployment. It reports whether an API
-// server may still call it.
+// awaitUncalled records when no registration names the Deployment any more, and reports whether it may be called.
 func (x *remover) awaitUncalled(live *appsv1.Deployment) bool {
 	if x.Policy.Gate == GateAvailable || !x.hasService(live.Name) {
 		return false

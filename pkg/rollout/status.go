@@ -60,8 +60,7 @@ func (r *reporter) report() {
 	r.plan.Status = status
 }
 
-// Together the messages have 256 KiB, or 100 bytes each: etcd accepts 1.5 MiB for an object by default, and each
-// message can contain the same cause.
+// All messages together have 256 KiB, or 100 bytes each: they may be alike, and etcd accepts 1.5 MiB.
 func (r *reporter) messageLimit() int {
 	texts := 0
 	for _, d := range r.deployments {

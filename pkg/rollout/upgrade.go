@@ -54,8 +54,7 @@ func Replaced(csv *operatorsv1alpha1.ClusterServiceVersion, newer string, previo
 	})
 }
 
-// Unregistered returns the status of a deleted ClusterServiceVersion without registrations. why is what
-// the API server refuses.
+// Unregistered is the status of a deleted version without registrations. why is what the API server refuses.
 func Unregistered(csv *operatorsv1alpha1.ClusterServiceVersion, why string, previous managerv1alpha1.WebhookRolloutStatus, now time.Time) managerv1alpha1.WebhookRolloutStatus {
 	const refused = managerv1alpha1.ConditionUnregistrationRefused
 	return withoutWebhooks(csv, previous, now,

@@ -82,8 +82,7 @@ type Backend struct {
 	Ready []Endpoint
 }
 
-// Behind returns what is behind a port of a Service. API servers connect by TCP: a port of the same
-// number and another protocol is another port.
+// Behind returns what is behind a port of a Service. API servers use TCP, so other protocols do not count.
 func Behind(service *corev1.Service, port int32, all []*discoveryv1.EndpointSlice) Backend {
 	at := slices.IndexFunc(service.Spec.Ports, func(p corev1.ServicePort) bool {
 		return p.Port == port && cmp.Or(p.Protocol, corev1.ProtocolTCP) == corev1.ProtocolTCP

@@ -12,8 +12,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 )
 
-// Claims is an index of which operators provide which APIs for which namespaces. Its costs do not depend on the
-// number of other operators.
+// Claims is an index of who provides which APIs where. Its costs do not depend on the number of operators.
 type Claims struct {
 	claims map[string]*claim
 	apis   map[string]*claimants

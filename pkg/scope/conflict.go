@@ -46,8 +46,7 @@ func (s Scope) rival(own Claimant, rivals []Rival) *Rival {
 	return nil
 }
 
-// provides compares names, because a ClusterServiceVersion may have another kind or version. A group lists
-// only kinds.
+// provides compares names: the kind or version may differ. A group lists only kinds.
 func (r Rival) provides(own Claimant) []string {
 	if r.CSV == nil {
 		return common(kindsOf(own.apis()), annotatedAPIs(r.Scope.Group))

@@ -11,8 +11,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 )
 
-// Failure is why there is no scope. The message begins with OLM v0's text to the letter, since scripts look
-// for it.
+// Failure is why there is no scope. The message begins with OLM v0's text, which scripts look for.
 type Failure struct {
 	Reason  operatorsv1alpha1.ConditionReason
 	Message string

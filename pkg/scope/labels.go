@@ -95,8 +95,7 @@ func (l NamespaceLabels) wanted(namespace *corev1.Namespace) []string {
 	return wanted
 }
 
-// Unlabelled returns the existing targets that do not have the group's label yet, sorted. There are none with
-// spec.selector: webhooks use the selector itself.
+// Unlabelled returns the existing targets without the label, sorted; none with spec.selector, which webhooks use.
 func (s Scope) Unlabelled(namespaces []*corev1.Namespace) []string {
 	if len(s.Group.Spec.TargetNamespaces) == 0 {
 		return nil

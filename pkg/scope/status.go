@@ -21,8 +21,7 @@ import (
 const (
 	// ConditionInvalidSelection is True while the namespaces that spec selects cannot be determined.
 	ConditionInvalidSelection = "olm-webhook-manager.io/InvalidNamespaceSelection"
-	// ConditionLabelRefused is True while the label of the group cannot be written to or removed from a
-	// Namespace.
+	// ConditionLabelRefused is True while the label of the group cannot be written or removed.
 	ConditionLabelRefused = "olm-webhook-manager.io/NamespaceLabelRefused"
 	// ConditionAnnotationRefused is True while the annotation olm.providedAPIs cannot be written.
 	ConditionAnnotationRefused = "olm-webhook-manager.io/AnnotationRefused"

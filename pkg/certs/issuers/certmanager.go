@@ -130,8 +130,7 @@ func CertificateOf(secret *corev1.Secret) string {
 	return secret.Annotations["cert-manager.io/certificate-name"]
 }
 
-// RemoveCertManagerMetadata removes the labels and annotations of cert-manager from a Secret that it no
-// longer writes.
+// RemoveCertManagerMetadata removes the metadata of cert-manager from a Secret that it no longer writes.
 func RemoveCertManagerMetadata(secret *corev1.Secret) {
 	for _, marks := range []map[string]string{secret.Annotations, secret.Labels} {
 		maps.DeleteFunc(marks, func(mark, _ string) bool {

@@ -98,8 +98,7 @@ func (c *certifier) issuerKey(named issuers.Issuer) (key ObjectKey, known bool) 
 	}
 }
 
-// occupied returns the message that a Certificate of cert-manager issues into a Secret that the
-// manager needs: each would revert the writes of the other.
+// occupied reports a Certificate of cert-manager that issues into a Secret of the manager: each reverts the other.
 func (c *certifier) occupied(secret *corev1.Secret) (string, error) {
 	if secret == nil || issuers.IssuedBy(secret) != managerv1alpha1.ProviderCertManager || !c.Requestable[managerv1alpha1.ProviderCertManager] {
 		return "", nil

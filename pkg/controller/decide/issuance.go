@@ -20,8 +20,7 @@ import (
 
 type chosen struct {
 	issuers.Choice
-	// mistake is why the choice cannot be read. Until it is fixed, the previous provider continues,
-	// and its objects are not changed.
+	// mistake is why the choice cannot be read. Until then the previous provider continues, with unchanged objects.
 	mistake string
 }
 
@@ -129,15 +128,13 @@ var requests = map[managerv1alpha1.CertificateProvider]request{
 	managerv1alpha1.ProviderServiceCA:   {(*certifier).fromServiceCA, (*certifier).removeServiceCA},
 }
 
-// No event announces the result: retries are frequent at first, then in proportion to the wait, at least
-// every 30 s.
+// No event announces the result: the pauses grow in proportion to the wait, up to 30 s.
 func retryAt(since, now time.Time) rollout.Requeue {
 	const shortest, longest = time.Second, 30 * time.Second
 	return rollout.Requeue{At: now.Add(min(max(now.Sub(since), shortest), longest)), Reason: "an issuer has not issued"}
 }
 
-// order returns the live object, but neither writes nor returns that of another client, whose deletion no event
-// reports.
+// order neither writes nor returns an object of another client, whose deletion no event reports.
 func (c *certifier) order(i *issuance, desired, live *unstructured.Unstructured) *unstructured.Unstructured {
 	if live != nil {
 		if refusal := c.refusal(live); refusal != "" {

@@ -105,8 +105,7 @@ func (g *Gatherer) otherConverters(own []string, crds map[string]*apiextensionsv
 	return others
 }
 
-// foreignConversions are declared conversions that another client set up, and that call an existing Service
-// of others.
+// foreignConversions are declared conversions that another client set up, and that call a Service of others.
 func (g *Gatherer) foreignConversions(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage) (map[string]bool, error) {
 	versions := slices.Concat([]*operatorsv1alpha1.ClusterServiceVersion{csv}, relatives.Older, relatives.Newer)
 	foreign, decided := map[string]bool{}, map[string]bool{}

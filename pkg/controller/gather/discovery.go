@@ -71,8 +71,7 @@ func (g *Gatherer) builtIn(version schema.GroupVersion, by discovery.Asker) []ru
 	return resources
 }
 
-// catalog reads caches, and asks once for what Kubernetes itself serves. It does not know what other API servers
-// serve.
+// catalog reads caches, and asks once for what Kubernetes itself serves. Other API servers are not asked.
 func (g *Gatherer) catalog(csv *operatorsv1alpha1.ClusterServiceVersion, by discovery.Asker) rules.Catalog {
 	groups := rules.Groups(csv)
 	catalog := rules.Catalog{Closed: len(groups) > 0 && !g.Caches.Aggregation.Absent()}

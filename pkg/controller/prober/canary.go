@@ -81,8 +81,7 @@ func serviceOf(e backends.Endpoint) probe.Target {
 	return probe.Target{Address: e.ServerName, ServerName: e.ServerName, What: "the Service"}
 }
 
-// sendCanary registers a canary and calls it once under each bundle until a call fails. Then it calls reached,
-// which may be nil, and deletes the canary.
+// sendCanary calls a canary under each bundle until a call fails, then calls reached (may be nil), and deletes it.
 func (p *Prober) sendCanary(
 	ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, e backends.Endpoint, paths []string, bundles [][]byte,
 	reached func(*admissionregistrationv1.ValidatingWebhookConfiguration),

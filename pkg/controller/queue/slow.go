@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// slowAfter is the duration from which a reconciliation counts as slow: pods that do not answer, or requests that an
-// admission webhook holds.
+// slowAfter is from when a reconciliation is slow: pods do not answer, or an admission webhook holds requests.
 const slowAfter = time.Second
 
 // SlowKeys limits how many workers reconcile slow keys of one namespace at once, so that a tenant does not occupy all of

@@ -78,8 +78,7 @@ func listed(keys []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(keys[:most], ", "), len(keys)-most)
 }
 
-// EndConversions removes conversion webhooks from definitions. inUse names the definitions that stay, because
-// their objects would lose fields.
+// EndConversions ends conversions. inUse names the definitions that stay: their objects would lose fields.
 func (u *Uninstaller) EndConversions(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, services []*corev1.Service, crds map[string]*apiextensionsv1.CustomResourceDefinition) (written []drift.Object, inUse string, err error) {
 	definitions, objects := lists.ByKey(crds), map[string]int{}
 	converters := owners.Converters(csv, services, definitions)

@@ -29,8 +29,7 @@ func (u *Uninstaller) transferDelegations(ctx context.Context, successor *operat
 	return u.relabel(ctx, rollout.Patch, successor, owners.Proven(ownership, bindings))
 }
 
-// transferRegistrations returns registrations to the older version that declares them identically. One without
-// a backend gets none: no endpoint would serve them.
+// transferRegistrations is for the older version that declares them identically and has a backend to serve them.
 func (u *Uninstaller) transferRegistrations(ctx context.Context, csv, successor *operatorsv1alpha1.ClusterServiceVersion, backends owners.Backends, owned metav1.ListOptions, ownership owners.Ownership) error {
 	registrations, err := u.Live.Registrations(ctx, owned)
 	if err != nil {

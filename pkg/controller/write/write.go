@@ -137,8 +137,7 @@ func Delete[T drift.Object](ctx context.Context, client Resource[T], object T) e
 	return utilerrors.FilterOut(err, apierrors.IsNotFound)
 }
 
-// preconditions of a registration also name its version: another client may have pointed it at its own server since it
-// was read.
+// preconditions of a registration name the version, too: another client may have redirected it since it was read.
 func preconditions(object drift.Object) *metav1.Preconditions {
 	unchanged := metav1.NewUIDPreconditions(string(object.GetUID()))
 	switch object.(type) {

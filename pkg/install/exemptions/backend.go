@@ -101,8 +101,7 @@ var podSubjects = slices.Concat(
 	[]subject{creation("pods", "binding"), creation("pods", "eviction"), creation("bindings", "")},
 )
 
-// The CSV can list Deployments without webhooks before that of the webhook, which is created only after them.
-// Their pods are not exempted.
+// Deployments without webhooks may come first in the CSV's order. Their pods are not exempted.
 func (b backend) otherDeployments(manager string) []Exemption {
 	if len(b.others) == 0 {
 		return nil

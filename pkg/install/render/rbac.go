@@ -25,8 +25,7 @@ func grant(csv *operatorsv1alpha1.ClusterServiceVersion, name string, rule rbacv
 	}
 }
 
-// The bindings are outside of the namespace and have no owner reference. The labels record the owner, and the
-// finalizer removes them.
+// The bindings are outside of the namespace: their labels record the owner, and the finalizer removes them.
 func delegation(in Input, spec operatorsv1alpha1.StrategyDeploymentSpec) (*rbacv1.ClusterRoleBinding, *rbacv1.RoleBinding) {
 	is := in.Delegations[spec.Name]
 	account := permissions.Subjects(in.CSV.Namespace, csvspec.ServiceAccountOf(spec.Spec.Template.Spec))

@@ -33,8 +33,7 @@ func ConfigOf(subscription *operatorsv1alpha1.Subscription) Config {
 	return config
 }
 
-// Propagated returns the annotations for derived objects, without refused ones, and without the ones that
-// configure the manager: a change would restart pods.
+// Propagated omits refused annotations, and those that configure the manager: their change would restart pods.
 func (c Config) Propagated() map[string]string {
 	propagated := maps.Clone(c.Annotations)
 	maps.DeleteFunc(propagated, func(annotation, _ string) bool {
@@ -50,8 +49,7 @@ func (c Config) ForPods() map[string]string {
 	return annotations
 }
 
-// Disabled is false for a conversion webhook, without which objects could not be read, and for an owned
-// APIService, which blocks no request.
+// Disabled is false for a conversion webhook, which objects need, and for an APIService, which blocks no request.
 func (c Config) Disabled(d operatorsv1alpha1.WebhookDescription) bool {
 	return !csvspec.StaysRegistered(csvspec.IdentityOf(d)) && slices.Contains(c.disabledNames(), d.GenerateName)
 }

@@ -15,8 +15,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
-// Refusals returns the ignored parts of the config with the next step. All other parts apply: a mistake in a
-// Subscription does not stop the operator.
+// Refusals returns the ignored parts of the config with the next step. All other parts apply.
 func (c Config) Refusals(csv *operatorsv1alpha1.ClusterServiceVersion) []string {
 	var refusals []string
 	refuse := func(format string, args ...any) {

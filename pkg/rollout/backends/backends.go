@@ -31,8 +31,7 @@ type Backend struct {
 	Message   string
 }
 
-// ProbedService returns the desired Service with the addresses of the live one, which may be edited. It has the
-// ports that API servers call (see keepPorts). Nil for none.
+// ProbedService has the ports that API servers call (see keepPorts), and the IP families of the live one. Nil for none.
 func ProbedService(desired, live *corev1.Service) *corev1.Service {
 	if live == nil {
 		return desired

@@ -57,8 +57,7 @@ func TrustedGeneration(live *apiextensionsv1.CustomResourceDefinition, c render.
 	return registration.GenerationOf(live)
 }
 
-// WithLiveBundle returns a live caBundle that the administrator injects. Without one it keeps the CA of the
-// certificate, because a definition needs a caBundle.
+// WithLiveBundle returns the caBundle that the administrator injects, or else the CA of the certificate.
 func WithLiveBundle(c render.Conversion, live *apiextensionsv1.CustomResourceDefinition) render.Conversion {
 	if live == nil || !c.Delegated || !Calls(live, c) || len(live.Spec.Conversion.Webhook.ClientConfig.CABundle) == 0 {
 		return c

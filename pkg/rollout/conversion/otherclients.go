@@ -25,8 +25,7 @@ func SetUpByOther(crd *apiextensionsv1.CustomResourceDefinition) bool {
 	return (called.URL != nil || len(CertificatesOf(called.CABundle)) > 0) && !slices.ContainsFunc(crd.ManagedFields, wrote)
 }
 
-// LastOtherWriter prefers the owner of the conversion. It is empty if that is ambiguous: field ownership has a
-// resolution of one second.
+// LastOtherWriter prefers the owner of the conversion. It is empty for several writers within one second.
 func LastOtherWriter(crd *apiextensionsv1.CustomResourceDefinition) (by string, at time.Time) {
 	var writers, owners []string
 	for _, entry := range crd.ManagedFields {

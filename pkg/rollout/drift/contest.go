@@ -157,8 +157,7 @@ func (r otherClient) concerns(object, live Object, drift Drift) bool {
 	}
 }
 
-// Message returns who reverts which field of an object, and the remedy. After the pause it reports when the
-// record ends.
+// Message returns who reverts which field, and the remedy. After the pause it reports when the record ends.
 func (c Contest) Message(key string, now time.Time) string {
 	var all []string
 	for _, r := range c.contesting(now) {

@@ -60,8 +60,7 @@ func converterFor(kind Object) managedfields.TypeConverter {
 	}
 }
 
-// Of ignores fields that only the live object has, except fields that the manager applied before and fields below
-// exclusive paths.
+// Of ignores fields of others, except fields that the manager applied before and fields below exclusive paths.
 func Of(desired, live Object, exclusive ...string) Drift {
 	return Compare(desired, live, exclusive...).Drift()
 }

@@ -88,8 +88,7 @@ func WithPrecondition(desired, live Object) Object {
 	return bound
 }
 
-// NeedsUpdate reports whether a write must be an update. Apply refuses a port or variable that a Deployment lists
-// twice, and keeps fields of others.
+// NeedsUpdate reports whether an apply would refuse a list with duplicates, or keep fields of others.
 func NeedsUpdate(desired Object, drift Drift) bool {
 	_, deployment := desired.(*appsv1.Deployment)
 	return deployment || drift.Stuck || slices.ContainsFunc(drift.Strays, func(stray string) bool {

@@ -77,8 +77,7 @@ func (p Phase) Because(cause string) Phase {
 	return p
 }
 
-// DeletionBlocked returns the phase while a deletion waits; none if the status has it already. details is the
-// command that shows the WebhookRollout; empty without one.
+// DeletionBlocked returns a new phase while a deletion waits. details is the command that shows more, or empty.
 func DeletionBlocked(status operatorsv1alpha1.ClusterServiceVersionStatus, reason operatorsv1alpha1.ConditionReason, why, details string) []Phase {
 	held := Phase{operatorsv1alpha1.CSVPhaseDeleting, reason, why}.brief(details)
 	if Of(status) == held {

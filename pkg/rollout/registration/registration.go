@@ -113,8 +113,7 @@ type Trust struct {
 	Generation int64
 }
 
-// TrustOf returns the trust of a registration. The version of an APIService is its spec: it has no generation, and its
-// resourceVersion changes with its availability.
+// TrustOf uses the spec of an APIService as version: it has no generation, and its resourceVersion changes often.
 func TrustOf(o drift.Object, caBundle []byte) Trust {
 	version := fmt.Sprintf("%s/%d", o.GetUID(), o.GetGeneration())
 	if service, ok := o.(*apiregistrationv1.APIService); ok {
