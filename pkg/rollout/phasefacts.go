@@ -85,20 +85,12 @@ func (r *reporter) extended() bool {
 	})
 }
 
-// Definitions need these versions now that the webhooks convert to them.
-func (r *reporter) awaitedVersions(f phase.Facts) string {
-	if len(r.Verdict.Awaited) == 0 || f.Incomplete != "" {
-		return ""
-	}
-	return strings.Join(r.Verdict.Awaited, ", ") + " to be served: its webhook converts: add the version to the definition now (bundle upgrade does so; if it was interrupted, run it again)"
-}
-
-// awaitVersions waits at most as long as for a Deployment.
+// awaitVersions waits for versions to which the webhooks convert now, at most as long as for a Deployment.
 func (r *reporter) awaitVersions(f *phase.Facts) {
-	f.AwaitedVersions = r.awaitedVersions(*f)
-	if f.AwaitedVersions == "" {
+	if len(r.Verdict.Awaited) == 0 || f.Incomplete != "" {
 		return
 	}
+	f.AwaitedVersions = strings.Join(r.Verdict.Awaited, ", ") + " to be served: its webhook converts: add the version to the definition now (bundle upgrade does so; if it was interrupted, run it again)"
 	f.Incomplete = f.AwaitedVersions
 	var last time.Time
 	for _, d := range r.deployments {

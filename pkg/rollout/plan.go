@@ -83,7 +83,7 @@ func (r Requeue) Earliest(others ...Requeue) Requeue {
 	return r
 }
 
-// KeepsTrustOnly: there is no scope, the version is invalid, or its deletion waits for conversions.
+// KeepsTrustOnly is true without a scope, for an invalid version, and while a deletion waits for conversions.
 func (in Input) KeepsTrustOnly() bool {
 	held := in.Failure != nil || in.Verdict.Invalid() != ""
 	yields := in.Failure != nil && scope.Yields(in.Failure.Reason) || in.Verdict.Conflict != ""

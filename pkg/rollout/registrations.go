@@ -22,16 +22,8 @@ import (
 
 // registrations returns all live registrations, the oldest first. Caches have no order.
 func (o Observed) registrations() []registration.Registration {
-	var all []registration.Registration
-	for _, c := range o.Validating {
-		all = append(all, registration.Registration{Kind: operatorsv1alpha1.ValidatingAdmissionWebhook, Object: c})
-	}
-	for _, c := range o.Mutating {
-		all = append(all, registration.Registration{Kind: operatorsv1alpha1.MutatingAdmissionWebhook, Object: c})
-	}
-	for _, s := range o.APIServices {
-		all = append(all, registration.Registration{Kind: csvspec.APIServiceType, Object: s})
-	}
+	objects := slices.Concat(drift.Objects(o.Validating), drift.Objects(o.Mutating), drift.Objects(o.APIServices))
+	all := lists.Map(objects, registration.Of)
 	slices.SortFunc(all, func(a, b registration.Registration) int {
 		return cmp.Or(
 			a.Object.GetCreationTimestamp().Compare(b.Object.GetCreationTimestamp().Time),

@@ -78,7 +78,7 @@ func (g *Gatherer) catalog(csv *operatorsv1alpha1.ClusterServiceVersion, by disc
 	for _, group := range groups {
 		g.addGroup(&catalog, group, by)
 		if catalog.Closed && catalog.Groups[group] == nil && catalog.Names == nil {
-			catalog.Names = g.servedGroups()
+			catalog.Names = lists.Map(g.Caches.APIServices.All(), func(service *apiregistrationv1.APIService) string { return service.Spec.Group })
 		}
 	}
 	return catalog
@@ -99,8 +99,4 @@ func (g *Gatherer) addGroup(catalog *rules.Catalog, group string, by discovery.A
 			catalog.AddDefinition(crd)
 		}
 	}
-}
-
-func (g *Gatherer) servedGroups() []string {
-	return lists.Map(g.Caches.APIServices.All(), func(service *apiregistrationv1.APIService) string { return service.Spec.Group })
 }

@@ -32,20 +32,15 @@ func (s *SlowKeys) Start(k Key) (end func(took time.Duration, completed bool), o
 	defer s.mutex.Unlock()
 	counts := s.slow[k]
 	if counts && s.running[k.Namespace] >= s.limit {
-		s.wait(k)
+		if !slices.Contains(s.waiting[k.Namespace], k) {
+			s.waiting[k.Namespace] = append(s.waiting[k.Namespace], k)
+		}
 		return nil, false
 	}
 	if counts {
 		s.running[k.Namespace]++
 	}
 	return func(took time.Duration, completed bool) { s.end(k, counts, took, completed) }, true
-}
-
-func (s *SlowKeys) wait(k Key) {
-	if slices.Contains(s.waiting[k.Namespace], k) {
-		return
-	}
-	s.waiting[k.Namespace] = append(s.waiting[k.Namespace], k)
 }
 
 func (s *SlowKeys) end(k Key, counted bool, took time.Duration, completed bool) {

@@ -84,12 +84,6 @@ func (f *FieldContests) Held(object FieldObject, fields map[string]string, now t
 	return held, until, why
 }
 
-// Of returns the record of the repairs of an object.
-func (f *FieldContests) Of(object FieldObject) drift.Contest {
-	contest, _ := f.Contest(object)
-	return contest.Repairs
-}
-
 // Contest returns a copy of the record of an object.
 func (f *FieldContests) Contest(object FieldObject) (_ drift.FieldContest, known bool) {
 	f.mutex.Lock()

@@ -23,7 +23,7 @@ func TestFieldContests(t *testing.T) {
 	if !slices.Equal(held, []string{"a"}) || !until.Equal(now.Add(time.Minute)) || !strings.Contains(why, "Namespace shop") {
 		t.Errorf("held %v until %v: %s", held, until, why)
 	}
-	if contest := f.Of(shop); !contest.Contested() {
+	if contest, _ := f.Contest(shop); !contest.Repairs.Contested() {
 		t.Error("it is not recorded as a contest")
 	}
 	if held, _, _ := f.Held(shop, map[string]string{"a": ""}, now); len(held) > 0 {

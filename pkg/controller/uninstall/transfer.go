@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 
-	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
@@ -15,6 +14,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/registration"
 )
 
 // transferDelegations is for a version with APIServices, which deletes the bindings that it does not need.
@@ -37,24 +37,13 @@ func (u *Uninstaller) transferRegistrations(ctx context.Context, csv, successor 
 	}
 	same := sameIn(csv, successor, backends)
 	others := func(o drift.Object) bool {
-		return !slices.ContainsFunc(same, func(i csvspec.Identity) bool { return i.Registers(webhookType(o), o) })
+		return !slices.ContainsFunc(same, func(i csvspec.Identity) bool { return i.Registers(registration.Of(o).Kind, o) })
 	}
 	kept := slices.DeleteFunc(owners.Proven(ownership, registrations.All()), others)
 	if err := u.relabel(ctx, rollout.Patch, successor, kept); err != nil {
 		return err
 	}
 	return u.transferDelegations(ctx, successor, backends, owned, ownership)
-}
-
-func webhookType(registration drift.Object) operatorsv1alpha1.WebhookAdmissionType {
-	switch registration.(type) {
-	case *admissionregistrationv1.ValidatingWebhookConfiguration:
-		return operatorsv1alpha1.ValidatingAdmissionWebhook
-	case *admissionregistrationv1.MutatingWebhookConfiguration:
-		return operatorsv1alpha1.MutatingAdmissionWebhook
-	default:
-		return csvspec.APIServiceType
-	}
 }
 
 // sameIn requires a backend of the successor.

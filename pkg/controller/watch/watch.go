@@ -89,9 +89,7 @@ func (h *Handlers) ownersChanged(before, after drift.Object) {
 func (h *Handlers) deploymentChanged(before, after drift.Object) {
 	h.ownersChanged(before, after)
 	if after == nil {
-		for _, csv := range h.Caches.CSVs.By(informers.ByDeployment, before.GetNamespace()+"/"+before.GetName()) {
-			h.Versions.Enqueue(csv)
-		}
+		h.Versions.Enqueue(h.Caches.CSVs.By(informers.ByDeployment, before.GetNamespace()+"/"+before.GetName())...)
 	}
 }
 

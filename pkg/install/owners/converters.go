@@ -29,9 +29,10 @@ func ConvertedBy(crd *apiextensionsv1.CustomResourceDefinition) (namespace, serv
 func Converters(csv *operatorsv1alpha1.ClusterServiceVersion, services []*corev1.Service, crds []*apiextensionsv1.CustomResourceDefinition) map[string]bool {
 	converters, foreign := map[string]bool{}, map[string]bool{}
 	for _, s := range services {
+		isLeft := len(s.OwnerReferences) > 0 && len(WithoutDefinitionOwners(s)) == 0
 		if csvspec.HasOwnerLabels(s, csv) {
 			converters[s.Name] = true
-		} else if !isLeft(s) && (csvspec.IsManaged(s) || !csvspec.Owns(csv, s)) { // another client may have removed the labels
+		} else if !isLeft && (csvspec.IsManaged(s) || !csvspec.Owns(csv, s)) { // another client may have removed the labels
 			foreign[s.Name] = true
 		}
 	}
@@ -45,10 +46,6 @@ func Converters(csv *operatorsv1alpha1.ClusterServiceVersion, services []*corev1
 		}
 	}
 	return converters
-}
-
-func isLeft(s *corev1.Service) bool {
-	return len(s.OwnerReferences) > 0 && len(WithoutDefinitionOwners(s)) == 0
 }
 
 // IsServiceOf compares derived names, also OLM v0's, and selectors, as a Service in a bundle has.

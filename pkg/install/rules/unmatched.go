@@ -106,7 +106,7 @@ func (c Catalog) nearestResource(rule admissionregistrationv1.RuleWithOperations
 		for _, version := range slices.Sorted(maps.Keys(c.Groups[group])) {
 			for _, r := range c.Groups[group][version] {
 				if strings.EqualFold(r.Kind.Kind, resource) && !strings.Contains(r.Name, "/") {
-					return fmt.Sprintf("write its plural, %s", quoted(joined(r.Name, subresource)))
+					return fmt.Sprintf("write its plural, %s", quoted(strings.TrimSuffix(r.Name+"/"+subresource, "/")))
 				}
 				if below == strings.Contains(r.Name, "/") && !slices.Contains(plurals, r.Name) {
 					plurals = append(plurals, r.Name)
@@ -131,10 +131,6 @@ func (c Catalog) elsewhere(named string) (group string, served bool) {
 		}
 	}
 	return "", false
-}
-
-func joined(resource, subresource string) string {
-	return strings.TrimSuffix(resource+"/"+subresource, "/")
 }
 
 func quoted(name string) string { return fmt.Sprintf("%.100q", name) }

@@ -11,6 +11,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/registration"
@@ -89,8 +90,8 @@ func CallOf(c *apiextensionsv1.CustomResourceConversion) string {
 // RouteOf returns the port and path that a conversion calls.
 func RouteOf(c *apiextensionsv1.CustomResourceConversion) registration.Route {
 	if c == nil || c.Webhook == nil || c.Webhook.ClientConfig == nil || c.Webhook.ClientConfig.Service == nil {
-		return registration.Route{Port: registration.DefaultPort}
+		return registration.Route{Port: csvspec.DefaultPort}
 	}
 	service := c.Webhook.ClientConfig.Service
-	return registration.Route{Port: ptr.Deref(service.Port, registration.DefaultPort), Path: ptr.Deref(service.Path, "")}
+	return registration.Route{Port: ptr.Deref(service.Port, csvspec.DefaultPort), Path: ptr.Deref(service.Path, "")}
 }

@@ -24,7 +24,7 @@ import (
 func IsAPIService(w render.Webhook) bool { return w.Description.Type == csvspec.APIServiceType }
 
 // PortCalled returns the port that API servers call, with its default.
-func PortCalled(live drift.Object) int32 { return cmp.Or(PortOf(live), DefaultPort) }
+func PortCalled(live drift.Object) int32 { return cmp.Or(PortOf(live), csvspec.DefaultPort) }
 
 // WithLiveBundle returns a webhook with the caBundle of its live registration.
 func WithLiveBundle(w render.Webhook, live drift.Object) render.Webhook {
@@ -98,6 +98,18 @@ func CallSameService(a, b drift.Object) bool {
 type Registration struct {
 	Kind   operatorsv1alpha1.WebhookAdmissionType
 	Object drift.Object
+}
+
+// Of returns a live webhook configuration or APIService as a registration.
+func Of(o drift.Object) Registration {
+	switch o.(type) {
+	case *admissionregistrationv1.ValidatingWebhookConfiguration:
+		return Registration{operatorsv1alpha1.ValidatingAdmissionWebhook, o}
+	case *admissionregistrationv1.MutatingWebhookConfiguration:
+		return Registration{operatorsv1alpha1.MutatingAdmissionWebhook, o}
+	default:
+		return Registration{csvspec.APIServiceType, o}
+	}
 }
 
 // Registers reports whether it registers a webhook.
