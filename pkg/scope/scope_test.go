@@ -9,6 +9,13 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 )
 
+const (
+	own    = operatorsv1alpha1.InstallModeTypeOwnNamespace
+	single = operatorsv1alpha1.InstallModeTypeSingleNamespace
+	multi  = operatorsv1alpha1.InstallModeTypeMultiNamespace
+	all    = operatorsv1alpha1.InstallModeTypeAllNamespaces
+)
+
 func TestForNamespace(t *testing.T) {
 	labelled := &metav1.LabelSelector{MatchLabels: map[string]string{labelA: ""}}
 	byTeam := anyTeam
