@@ -26,9 +26,9 @@ func (d *decision) liftSteps() []rollout.Step {
 	var roles, others []rollout.Step
 	objects := lists.Map(desired, func(o metav1.Object) drift.Object { return o.(drift.Object) })
 	for _, step := range rollout.Lift(d.CSV, objects, d.Observed.Lifted, d.Observed, d.Upgrade, d.now) {
-		switch {
+		switch bound, _ := permissions.Bound(step.Object); {
 		case d.carriedOut(step.Key()):
-		case step.Verb != rollout.Delete && !isBinding(step.Object):
+		case step.Verb != rollout.Delete && bound == rbacv1.RoleRef{}: // a role
 			roles = append(roles, step)
 		default:
 			others = append(others, step)
@@ -46,15 +46,6 @@ func (d *decision) liftSteps() []rollout.Step {
 		steps = append(steps, step)
 	}
 	return steps
-}
-
-func isBinding(o drift.Object) bool {
-	switch o.(type) {
-	case *rbacv1.RoleBinding, *rbacv1.ClusterRoleBinding:
-		return true
-	default:
-		return false
-	}
 }
 
 func (d *decision) notLift(key, why string) {

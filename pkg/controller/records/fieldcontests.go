@@ -50,9 +50,6 @@ type fieldContest struct {
 func (f *FieldContests) Wrote(object FieldObject, fields map[string]string, now time.Time) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
-	if f.known == nil {
-		f.known = map[FieldObject]fieldContest{}
-	}
 	f.sweep(now)
 	contest, there := f.known[object]
 	contest.at = now
@@ -63,7 +60,7 @@ func (f *FieldContests) Wrote(object FieldObject, fields map[string]string, now 
 		contest.Repairs = contest.Repairs.Repaired(drift.Drift{Fields: rewritten}, now)
 	}
 	maps.Copy(contest.Values, fields)
-	f.known[object] = contest
+	put(&f.known, object, contest)
 }
 
 // sweep removes what no pause needs any longer. It reads all objects, so it runs once a minute.

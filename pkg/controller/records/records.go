@@ -21,6 +21,14 @@ type Records struct {
 	Unregistered  Unregistered
 }
 
+// put stores a value in a map, and creates the map first. The zero value of each record is empty.
+func put[K comparable, V any](m *map[K]V, key K, value V) {
+	if *m == nil {
+		*m = map[K]V{}
+	}
+	(*m)[key] = value
+}
+
 // CreationTimes is more precise than metadata.creationTimestamp, which has whole seconds. A lost record is
 // harmless: a registration counts as up to one second younger.
 type CreationTimes struct {
@@ -36,14 +44,11 @@ const creationTimeKept = time.Minute
 func (t *CreationTimes) Add(o drift.Object, now time.Time) {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
-	if t.at == nil {
-		t.at = map[types.UID]time.Time{}
-	}
 	for len(t.order) > 0 && now.Sub(t.at[t.order[0]]) > creationTimeKept {
 		delete(t.at, t.order[0])
 		t.order = t.order[1:]
 	}
-	t.at[o.GetUID()] = now
+	put(&t.at, o.GetUID(), now)
 	t.order = append(t.order, o.GetUID())
 }
 
@@ -80,16 +85,13 @@ const (
 func (u *Unregistered) Add(csv types.UID, now time.Time) {
 	u.mutex.Lock()
 	defer u.mutex.Unlock()
-	if u.at == nil {
-		u.at = map[types.UID]unregistration{}
-	}
 	maps.DeleteFunc(u.at, func(_ types.UID, recorded unregistration) bool { return now.Sub(recorded.last) > unregisteredKept })
 	recorded, known := u.at[csv]
 	switch {
 	case !known:
-		u.at[csv] = unregistration{now, now}
+		put(&u.at, csv, unregistration{now, now})
 	case now.Sub(recorded.first) <= unregisteredLimit:
-		u.at[csv] = unregistration{recorded.first, now}
+		put(&u.at, csv, unregistration{recorded.first, now})
 	}
 }
 

@@ -41,10 +41,7 @@ func (p *RotationSlots) Reserve(this types.NamespacedName, secrets []*corev1.Sec
 	}
 	delete(taken, this)
 	if len(taken) < limit {
-		if p.kept == nil {
-			p.kept = map[types.NamespacedName]time.Time{}
-		}
-		p.kept[this] = now
+		put(&p.kept, this, now)
 	}
 	return len(taken)
 }

@@ -79,10 +79,6 @@ func configurationMeta(in Input, d operatorsv1alpha1.WebhookDescription) metav1.
 	if !exists {
 		name = names.WebhookConfiguration(d.GenerateName, in.CSV.Namespace, in.CSV.Name, string(d.Type))
 	}
-	annotations := in.Config.Propagated()
-	if trust := in.Trust[d.DeploymentName]; !trust.Delegated {
-		annotations = labels.Merge(annotations, map[string]string{wellknown.AnnotationGeneration: strconv.FormatInt(trust.Generation, 10)})
-	}
 	return metav1.ObjectMeta{
 		Name:         name,
 		GenerateName: d.GenerateName + "-",
@@ -90,8 +86,17 @@ func configurationMeta(in Input, d operatorsv1alpha1.WebhookDescription) metav1.
 			wellknown.LabelWebhookGenerateName: names.LabelValue(d.GenerateName),
 			wellknown.LabelWebhookHash:         hashOf(d),
 		}),
-		Annotations: annotations,
+		Annotations: annotations(in, d),
 	}
+}
+
+// annotations have the certificate generation, unless another client injects the caBundle.
+func annotations(in Input, d operatorsv1alpha1.WebhookDescription) map[string]string {
+	trust := in.Trust[d.DeploymentName]
+	if trust.Delegated {
+		return in.Config.Propagated()
+	}
+	return labels.Merge(in.Config.Propagated(), map[string]string{wellknown.AnnotationGeneration: strconv.FormatInt(trust.Generation, 10)})
 }
 
 func clientConfig(in Input, d operatorsv1alpha1.WebhookDescription, port int32) admissionregistrationv1.WebhookClientConfig {
@@ -150,19 +155,14 @@ const (
 // Every kind of the version has the same group and version.
 func apiService(in Input, d operatorsv1alpha1.WebhookDescription, port int32) *apiregistrationv1.APIService {
 	owned := csvspec.OwnedKinds(in.CSV, d.GenerateName)[0]
-	annotations := in.Config.Propagated()
-	trust := in.Trust[d.DeploymentName]
-	if !trust.Delegated {
-		annotations = labels.Merge(annotations, map[string]string{wellknown.AnnotationGeneration: strconv.FormatInt(trust.Generation, 10)})
-	}
 	return &apiregistrationv1.APIService{
 		TypeMeta:   metav1.TypeMeta{APIVersion: apiregistrationv1.SchemeGroupVersion.String(), Kind: "APIService"},
-		ObjectMeta: metav1.ObjectMeta{Name: d.GenerateName, Labels: labels.Merge(csvspec.OwnerLabels(in.CSV), map[string]string{wellknown.LabelWebhookHash: hashOf(d)}), Annotations: annotations},
+		ObjectMeta: metav1.ObjectMeta{Name: d.GenerateName, Labels: labels.Merge(csvspec.OwnerLabels(in.CSV), map[string]string{wellknown.LabelWebhookHash: hashOf(d)}), Annotations: annotations(in, d)},
 		Spec: apiregistrationv1.APIServiceSpec{
 			Service:              &apiregistrationv1.ServiceReference{Namespace: in.CSV.Namespace, Name: in.Services[d.DeploymentName], Port: &port},
 			Group:                owned.Group,
 			Version:              owned.Version,
-			CABundle:             caBundle(trust),
+			CABundle:             caBundle(in.Trust[d.DeploymentName]),
 			GroupPriorityMinimum: groupPriorityMinimum,
 			VersionPriority:      versionPriority,
 		},

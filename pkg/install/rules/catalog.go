@@ -73,10 +73,7 @@ func (c *Catalog) Add(version schema.GroupVersion, resources []Resource) {
 
 // AddDefinition adds the resources of a CRD.
 func (c *Catalog) AddDefinition(crd *apiextensionsv1.CustomResourceDefinition) {
-	extent := Namespaced
-	if crd.Spec.Scope == apiextensionsv1.ClusterScoped {
-		extent = ClusterScoped
-	}
+	extent := definedExtent(crd)
 	for _, v := range crd.Spec.Versions {
 		if !v.Served {
 			continue
@@ -92,6 +89,13 @@ func (c *Catalog) AddDefinition(crd *apiextensionsv1.CustomResourceDefinition) {
 		}
 		c.Add(version, resources)
 	}
+}
+
+func definedExtent(crd *apiextensionsv1.CustomResourceDefinition) Extent {
+	if crd.Spec.Scope == apiextensionsv1.ClusterScoped {
+		return ClusterScoped
+	}
+	return Namespaced
 }
 
 // Found is what a catalog knows about a resource in a rule.

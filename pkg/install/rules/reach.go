@@ -110,13 +110,9 @@ func limited(rule admissionregistrationv1.RuleWithOperations, e Extent) Extent {
 
 func extentOf(r schema.GroupResource, definitions []*apiextensionsv1.CustomResourceDefinition) Extent {
 	for _, crd := range definitions {
-		if crd.Spec.Group != r.Group || crd.Spec.Names.Plural != r.Resource {
-			continue
+		if crd.Spec.Group == r.Group && crd.Spec.Names.Plural == r.Resource {
+			return definedExtent(crd)
 		}
-		if crd.Spec.Scope == apiextensionsv1.ClusterScoped {
-			return ClusterScoped
-		}
-		return Namespaced
 	}
 	clusterScoped, builtIn := clusterScopedResources[r.Group]
 	switch {
