@@ -141,8 +141,7 @@ func (b *planBuilder) ensureConversions(conversions []render.Conversion) {
 	}
 }
 
-// A registration with a later generation was written by a manager with newer facts. Generations of different
-// Services cannot be compared, because each Secret counts its own.
+// A later generation was written by a manager with newer facts. Each Secret counts its own generations.
 func (b *planBuilder) ensureRegistration(desired, live drift.Object) {
 	if !registration.TrustsLater(live, desired) || !registration.CallSameService(desired, live) {
 		b.ensure(b.Observed.withLiveSelector(desired, live), live)

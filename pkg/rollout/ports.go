@@ -135,8 +135,7 @@ func (k *ports) unservedAt(d render.Deployment, w render.Webhook, to corev1.Serv
 	return k.probes.unanswered(endpoints, k.probes.probePause(w, k.progressOf(d)))
 }
 
-// If the manager reaches the pods at the current port, a new port that drops packets is not served. Otherwise
-// the API server would be asked, which calls the current port.
+// A new port that drops packets is not served if the current one answers. Otherwise the API server would be asked.
 func (k *ports) askToCompare(d render.Deployment, w render.Webhook) {
 	endpoints, _, _ := k.probes.endpointsOf(d, w)
 	for _, e := range endpoints {

@@ -122,8 +122,7 @@ func (x *remover) uncalledPrefix() string {
 	return fmt.Sprintf("generation %d since ", x.CSV.Generation)
 }
 
-// unregisterChanged precedes a rollout after which webhooks are called in another way. It reports whether the
-// Deployment has to wait until every API server has observed that.
+// unregisterChanged reports whether a rollout waits until API servers observe that changed webhooks are unregistered.
 func (x *remover) unregisterChanged(d render.Deployment) bool {
 	for _, live := range x.Observed.registrations() {
 		older := x.Upgrade.olderOwner(live.Object)

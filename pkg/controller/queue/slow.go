@@ -62,8 +62,7 @@ func (s *SlowKeys) end(k Key, counted bool, took time.Duration, completed bool) 
 	}
 }
 
-// next adds the key that waits longest. Every reconciliation in the namespace calls it at its end: the key that was added
-// before may not be slow any more, and the next one would wait for ever.
+// next adds the key that waits longest. Each reconciliation ends with it, as the previous key may not be slow any more.
 func (s *SlowKeys) next(namespace string) {
 	keys := s.waiting[namespace]
 	if len(keys) == 0 {

@@ -29,8 +29,7 @@ func put[K comparable, V any](m *map[K]V, key K, value V) {
 	(*m)[key] = value
 }
 
-// CreationTimes is more precise than metadata.creationTimestamp, which has whole seconds. A lost record is
-// harmless: a registration counts as up to one second younger.
+// CreationTimes is more precise than metadata.creationTimestamp. A lost record makes a registration a second younger.
 type CreationTimes struct {
 	mutex sync.Mutex
 	at    map[types.UID]time.Time

@@ -10,8 +10,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
 )
 
-// RotationSlots limits concurrent rotations. A slot is reserved until the caches show the rotation, or slotKept
-// is over. A lost record is harmless: more rotations run at once.
+// RotationSlots limits concurrent rotations, until the caches show these. A lost record only allows more of them.
 type RotationSlots struct {
 	mutex sync.Mutex
 	kept  map[types.NamespacedName]time.Time

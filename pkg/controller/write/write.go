@@ -104,8 +104,7 @@ func send[T drift.Object](ctx context.Context, client Resource[T], step rollout.
 	}
 }
 
-// create uses no apply, which would change an object that no cache shows: it would merge a Secret into one of
-// another client, or remove trust from a registration of another manager.
+// create uses no apply, which would change an object that no cache shows, such as a Secret of another client.
 func create[T drift.Object](ctx context.Context, client Resource[T], object T) (written, existing drift.Object, err error) {
 	created, err := client.Create(ctx, object, metav1.CreateOptions{FieldManager: wellknown.FieldManager})
 	if !apierrors.IsAlreadyExists(err) {

@@ -36,8 +36,7 @@ func HasDeployment(csv *operatorsv1alpha1.ClusterServiceVersion, name string) bo
 // DefaultPort is the port of a Service for a description without a port.
 const DefaultPort = 443
 
-// ServiceName returns the name that OLM v0 uses, unless another client's object has it. The alternate name
-// stays as long as a Service has it, because the serving certificate contains it.
+// ServiceName returns OLM v0's name, unless it is taken. An existing alternate one stays: the certificate contains it.
 func ServiceName(csv *operatorsv1alpha1.ClusterServiceVersion, deployment string, primaryTaken bool, alternateExists bool) string {
 	if primaryTaken || alternateExists {
 		return AlternateServiceName(csv, deployment)

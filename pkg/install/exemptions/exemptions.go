@@ -15,8 +15,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 )
 
-// Exemption is a class of requests that the pods behind a webhook need to become available again. A webhook with
-// failurePolicy Fail that intercepts one of them blocks its own recovery.
+// Exemption is a class of requests that a backend needs. A webhook that intercepts them and fails closed blocks itself.
 type Exemption struct {
 	// Name is a part of the name of the matchCondition.
 	Name string

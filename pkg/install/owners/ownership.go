@@ -70,8 +70,7 @@ func (o Ownership) Owns(object metav1.Object) bool {
 	return slices.ContainsFunc(o.Versions, func(csv *operatorsv1alpha1.ClusterServiceVersion) bool { return csvspec.Owns(csv, object) })
 }
 
-// Registers reports whether a registration has the derived name of a webhook, or calls only Services of the
-// versions. It needs no labels: only the operator serves such a registration.
+// Registers reports whether a registration has a derived name, or calls only Services of the versions.
 func (o Ownership) Registers(object metav1.Object) bool {
 	switch c := object.(type) {
 	case *admissionregistrationv1.ValidatingWebhookConfiguration, *admissionregistrationv1.MutatingWebhookConfiguration:

@@ -72,8 +72,7 @@ func configurationType(kind string) metav1.TypeMeta {
 	return metav1.TypeMeta{APIVersion: admissionregistrationv1.SchemeGroupVersion.String(), Kind: kind}
 }
 
-// Users of OLM find a configuration by labels and generateName. The name is derived, so that a manager that
-// restarts before it records the name finds the configuration again.
+// Users of OLM find it by labels and generateName. The name is derived, so that a restarted manager finds it, too.
 func configurationMeta(in Input, d operatorsv1alpha1.WebhookDescription) metav1.ObjectMeta {
 	name, exists := in.Configurations[csvspec.IdentityOf(d)]
 	if !exists {

@@ -15,8 +15,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 )
 
-// A webhook with a rule in guards could refuse its own repair. The messages are those of OLM v0, except the
-// one about the manager's group, which OLM v0 does not protect.
+// Such a webhook could refuse its own repair. The messages are OLM v0's, except that about the manager's group.
 var guards = []struct {
 	includes func(admissionregistrationv1.RuleWithOperations) bool
 	message  string

@@ -37,8 +37,7 @@ type Request struct {
 // probeName is the name of the object in the review.
 const probeName = "olm-webhook-manager-probe"
 
-// For returns a dry-run request that the rules match, or a conversion without objects. There is no request for an
-// APIService, and for a webhook without a supported review version.
+// For returns a dry-run request, or a conversion without objects; none without a supported review version.
 func For(csv *operatorsv1alpha1.ClusterServiceVersion, d operatorsv1alpha1.WebhookDescription, c rules.Catalog) Request {
 	version := reviewVersion(d)
 	if version == "" || d.Type == csvspec.APIServiceType || csv.Annotations[wellknown.AnnotationProbe] == wellknown.ProbeHandshake {

@@ -11,8 +11,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
-// SetUpByOther ignores placeholders, which have no certificate in the caBundle. A write of the manager leaves its
-// annotation, or a field that the other client did not change.
+// SetUpByOther ignores placeholders, which have no certificate. A write of the manager leaves its annotation or a field.
 func SetUpByOther(crd *apiextensionsv1.CustomResourceDefinition) bool {
 	conversion := crd.Spec.Conversion
 	if conversion == nil || conversion.Strategy != apiextensionsv1.WebhookConverter || conversion.Webhook == nil || conversion.Webhook.ClientConfig == nil {
