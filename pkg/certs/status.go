@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/certgeneration"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 )
 
@@ -126,10 +127,7 @@ func (m *decider) changeTimes(trusted []*x509.Certificate) []time.Time {
 		}
 	}
 	all = append(all, m.restartAt, m.previousExpiresAt) // the zero time is before now
-	for _, ca := range trusted {
-		all = append(all, ca.NotAfter)
-	}
-	return all
+	return append(all, lists.Map(trusted, func(ca *x509.Certificate) time.Time { return ca.NotAfter })...)
 }
 
 func earliest(now time.Time, instants ...time.Time) time.Time {

@@ -1,11 +1,14 @@
 package rollout
 
 import (
+	"slices"
 	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
@@ -31,14 +34,11 @@ func (f *facts) yields() bool {
 }
 
 func (p *planner) deploymentNames() []string {
-	all := csvspec.DeploymentNames(p.CSV)
-	for _, d := range p.CSV.Spec.APIServiceDefinitions.Owned {
-		all = append(all, d.DeploymentName)
-	}
-	for _, d := range p.CSV.Spec.WebhookDefinitions {
-		all = append(all, d.DeploymentName)
-	}
-	return eachOnce(all)
+	return eachOnce(slices.Concat(
+		csvspec.DeploymentNames(p.CSV),
+		lists.Map(p.CSV.Spec.APIServiceDefinitions.Owned, func(d operatorsv1alpha1.APIServiceDescription) string { return d.DeploymentName }),
+		lists.Map(p.CSV.Spec.WebhookDefinitions, func(d operatorsv1alpha1.WebhookDescription) string { return d.DeploymentName }),
+	))
 }
 
 // An installation does not fail because a webhook did not answer.

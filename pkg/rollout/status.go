@@ -23,7 +23,6 @@ type reporter struct {
 // refusalPause is for causes without a watch, as a quota or an admission policy.
 const refusalPause = time.Minute
 
-// report writes the status and the phases.
 func (r *reporter) report() {
 	status := managerv1alpha1.WebhookRolloutStatus{
 		ObservedGeneration: r.CSV.Generation,

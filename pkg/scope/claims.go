@@ -105,9 +105,7 @@ func provided(r Rival) []string {
 			keys, kinds = append(keys, namePrefix+api.Name), append(kinds, api.Kind)
 		}
 	}
-	for _, kind := range kinds {
-		keys = append(keys, "kind/"+kind)
-	}
+	keys = append(keys, lists.Map(kinds, func(kind string) string { return "kind/" + kind })...)
 	slices.Sort(keys)
 	return slices.Compact(keys)
 }

@@ -25,7 +25,7 @@ type selectedLabel struct {
 	selector labels.Selector
 }
 
-// LabelsOf ignores deleted groups. The labels of an invalid group stay: a mistake must not remove webhooks.
+// LabelsOf ignores the targets of deleted groups. Labels of invalid groups stay: a mistake must not remove webhooks.
 func LabelsOf(groups []*operatorsv1.OperatorGroup) NamespaceLabels {
 	index := NamespaceLabels{named: map[string][]string{}, removable: map[string]bool{}}
 	for _, group := range groups {

@@ -3,6 +3,7 @@ package informers
 
 import (
 	"context"
+	"slices"
 	"sync/atomic"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
@@ -15,6 +16,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
@@ -23,6 +25,7 @@ import (
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/clients"
@@ -175,4 +178,36 @@ func (a *Aggregation) Discover(ctx context.Context, client rest.Interface) error
 		return nil
 	}
 	return err
+}
+
+// limited holds factories by namespace: a manager needs no permission to read Secrets and workloads of others.
+type limited struct {
+	derived, labelledPods []informers.SharedInformerFactory
+}
+
+func newLimited(kube kubernetes.Interface, namespaces []string) limited {
+	var l limited
+	for _, namespace := range orAll(namespaces) {
+		of := func(labels string) informers.SharedInformerFactory {
+			return informers.NewSharedInformerFactoryWithOptions(kube, 0, informers.WithNamespace(namespace), selecting(labels))
+		}
+		l.derived = append(l.derived, of(wellknown.LabelManaged+"=true"))
+		l.labelledPods = append(l.labelledPods, of(wellknown.LabelCSV))
+	}
+	return l
+}
+
+func orAll(namespaces []string) []string {
+	if len(namespaces) == 0 {
+		return []string{metav1.NamespaceAll}
+	}
+	return slices.Compact(slices.Sorted(slices.Values(namespaces)))
+}
+
+func each(factories []informers.SharedInformerFactory, which func(informers.SharedInformerFactory) cache.SharedIndexInformer) []cache.SharedIndexInformer {
+	return lists.Map(factories, which)
+}
+
+func (l limited) factories() []factory {
+	return lists.Map(slices.Concat(l.derived, l.labelledPods), func(f informers.SharedInformerFactory) factory { return f })
 }

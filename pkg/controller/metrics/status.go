@@ -92,10 +92,8 @@ func gaugeOf(desc *prometheus.Desc, value float64, labels ...*dto.LabelPair) gau
 	return gauge{desc, value, labels}
 }
 
-// Desc is the metric's name and help.
 func (g gauge) Desc() *prometheus.Desc { return g.desc }
 
-// Write gives the metric away.
 func (g gauge) Write(to *dto.Metric) error {
 	to.Label, to.Gauge = g.labels, &dto.Gauge{Value: &g.value}
 	return nil

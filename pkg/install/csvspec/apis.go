@@ -43,18 +43,14 @@ const APIServiceType = managerv1alpha1.APIServiceType
 func ServedAPIServices(csv *operatorsv1alpha1.ClusterServiceVersion, deployment string) []operatorsv1alpha1.WebhookDescription {
 	var of []operatorsv1alpha1.WebhookDescription
 	for _, d := range csv.Spec.APIServiceDefinitions.Owned {
-		description := operatorsv1alpha1.WebhookDescription{
-			Type: APIServiceType, GenerateName: APIServiceName(d.Group, d.Version), DeploymentName: d.DeploymentName,
-			ContainerPort: cmp.Or(d.ContainerPort, DefaultPort),
-		}
-		known := func(other operatorsv1alpha1.WebhookDescription) bool {
-			return other.GenerateName == description.GenerateName
-		}
-		if d.DeploymentName == deployment && !slices.ContainsFunc(of, known) {
-			of = append(of, description)
+		if d.DeploymentName == deployment {
+			of = append(of, operatorsv1alpha1.WebhookDescription{
+				Type: APIServiceType, GenerateName: APIServiceName(d.Group, d.Version), DeploymentName: d.DeploymentName,
+				ContainerPort: cmp.Or(d.ContainerPort, DefaultPort),
+			})
 		}
 	}
-	return of
+	return lists.Unique(of, func(d operatorsv1alpha1.WebhookDescription) string { return d.GenerateName })
 }
 
 // OwnedKinds returns the descriptions of all kinds that an owned APIService serves.
