@@ -3,11 +3,13 @@ package installtest
 
 import (
 	"cmp"
+	"fmt"
 	"strings"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -180,4 +182,37 @@ func OwnerOf(kind, name string) metav1.OwnerReference {
 		version = group + "/v1"
 	}
 	return metav1.OwnerReference{APIVersion: version, Kind: kind, Name: name, UID: types.UID("uid-of-" + name)}
+}
+
+var (
+	// ReadPods grants access to all pods.
+	ReadPods = Policy("pods", "get", "list")
+	// ReadLeases grants access to one Lease.
+	ReadLeases = rbacv1.PolicyRule{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, Verbs: []string{"get"}, ResourceNames: []string{"lock"}}
+	// Everything grants all access to resources.
+	Everything = rbacv1.PolicyRule{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"*"}}
+	// ReadHealth grants access to a path.
+	ReadHealth = rbacv1.PolicyRule{NonResourceURLs: []string{"/healthz"}, Verbs: []string{"get"}}
+)
+
+// Policy returns a rule of the core API group.
+func Policy(resource string, verbs ...string) rbacv1.PolicyRule {
+	return rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{resource}, Verbs: verbs}
+}
+
+// Policies returns its arguments.
+func Policies(all ...rbacv1.PolicyRule) []rbacv1.PolicyRule { return all }
+
+// Granted returns rules by namespace.
+func Granted(namespace string, rules ...rbacv1.PolicyRule) map[string][]rbacv1.PolicyRule {
+	return map[string][]rbacv1.PolicyRule{namespace: rules}
+}
+
+// ListOf returns n names.
+func ListOf(n int) []string {
+	var all []string
+	for i := range n {
+		all = append(all, fmt.Sprintf("item%d", i))
+	}
+	return all
 }
