@@ -3,7 +3,6 @@ package decide
 import (
 	"slices"
 
-	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
@@ -26,9 +25,10 @@ func (d *decision) liftSteps() []rollout.Step {
 	var roles, others []rollout.Step
 	objects := lists.Map(desired, func(o metav1.Object) drift.Object { return o.(drift.Object) })
 	for _, step := range rollout.Lift(d.CSV, objects, d.Observed.Lifted, d.Observed, d.Upgrade, d.now) {
-		switch bound, _ := permissions.Bound(step.Object); {
+		boundRole, _ := permissions.Bound(step.Object) // none if the object is a role
+		switch {
 		case d.carriedOut(step.Key()):
-		case step.Verb != rollout.Delete && bound == rbacv1.RoleRef{}: // a role
+		case step.Verb != rollout.Delete && boundRole.Name == "":
 			roles = append(roles, step)
 		default:
 			others = append(others, step)
