@@ -66,7 +66,7 @@ func (m *decider) allCallsFail() bool {
 	return !m.now.Before(m.unverifiableAt())
 }
 
-// overdue ends the settle time that restarts: a registration that always changes must not block the others.
+// overdue reports whether the settle time stops restarting: a registration that always changes must not block.
 func (m *decider) overdue() bool {
 	patience := lostSecretTimeout
 	if m.current != nil {

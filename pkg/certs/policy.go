@@ -58,7 +58,7 @@ func (p Policy) renewBefore(chain []*x509.Certificate) time.Duration {
 	return RenewBefore(p.RenewBefore, expiry(chain).Sub(chain[0].NotBefore))
 }
 
-// RenewBefore returns what is configured, below the validity: otherwise renewal is due at once. 0 means a third.
+// RenewBefore returns the configured duration, at most nine tenths of the validity; a third of it for 0.
 func RenewBefore(configured, validity time.Duration) time.Duration {
 	if configured <= 0 {
 		return validity / 3

@@ -28,7 +28,7 @@ var writeChecks = []check{
 	{candidate.accepted, managerv1alpha1.WebhookBlocked},
 }
 
-// callChecks come before a call, or another Service, port or path. The first that blocks decides.
+// callChecks precede a first call, or one at another Service, port or path. The first check that blocks decides.
 var callChecks = []check{
 	{run: candidate.certificateUsable},
 	{run: candidate.deploymentAvailable},

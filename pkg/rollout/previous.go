@@ -38,7 +38,7 @@ func (f *facts) wasRegistered(w render.Webhook) bool {
 	return before != nil && (isRegistered(*before) || before.Configuration != "")
 }
 
-// servedBefore requires the current Deployment: otherwise pods of the previous version may answer.
+// servedBefore requires that the current Deployment served it: otherwise pods of the previous version may answer.
 func (f *facts) servedBefore(w render.Webhook) bool {
 	for _, older := range f.Upgrade.From {
 		if change, declared := f.changesFrom(older)[csvspec.IdentityOf(w.Description)]; declared && change != render.Same {

@@ -10,7 +10,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
 )
 
-// RotationSlots limits concurrent rotations, until the caches show these. A lost record only allows more of them.
+// RotationSlots reserves slots until the caches show the rotations. A lost record only allows more of them.
 type RotationSlots struct {
 	mutex sync.Mutex
 	kept  map[types.NamespacedName]time.Time

@@ -15,7 +15,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 )
 
-// Such a webhook could refuse its own repair. The messages are OLM v0's, except that about the manager's group.
+// A webhook with such a rule could refuse its own repair. Messages are OLM v0's, except that of the manager's group.
 var guards = []struct {
 	includes func(admissionregistrationv1.RuleWithOperations) bool
 	message  string
