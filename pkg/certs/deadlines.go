@@ -66,8 +66,7 @@ func (m *decider) allCallsFail() bool {
 	return !m.now.Before(m.unverifiableAt())
 }
 
-// overdue reports whether the settle time no longer restarts: a registration that changes all the time must not
-// block the others.
+// overdue reports whether the settle time stops restarting: a registration that always changes must not block.
 func (m *decider) overdue() bool {
 	patience := lostSecretTimeout
 	if m.current != nil {

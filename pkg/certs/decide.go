@@ -32,14 +32,10 @@ func Decide(f Facts, p Policy, now time.Time) Decision {
 		m.blocking, m.Secret = f.Secret, nil
 	}
 	m.state = readSecret(m.Facts, now)
-	m.step()
-	return m.conclude()
-}
-
-func (m *decider) step() {
 	if !m.repair() {
 		m.advance()
 	}
+	return m.conclude()
 }
 
 // repair adopts the Secret and completes it. It reports whether a step was necessary.

@@ -51,8 +51,7 @@ func (m *decider) distribute() {
 	}
 }
 
-// awaitingRepair returns the first registration that a client edited, and that will trust the current CA soon.
-// Calls fail until then. It is empty if waiting gains nothing.
+// awaitingRepair returns an edited registration whose calls fail until it trusts the current CA; empty for none.
 func (m *decider) awaitingRepair() string {
 	if m.current == nil || m.urgent() || m.now.Sub(m.nextStoredAt) >= slotDuration {
 		return ""

@@ -100,8 +100,7 @@ func (e Evidence) missing() string {
 // maxResyncPause limits the backoff. A pod that takes a day to start must not wait another day.
 const maxResyncPause = 10 * time.Minute
 
-// resyncTimes returns the last and the next time to make a kubelet re-sync. The intervals double from the
-// promotion on, because kubelets observe a Secret with delay.
+// resyncTimes returns the last and the next time of a re-sync. The intervals double, because kubelets observe late.
 func resyncTimes(promoted, now time.Time) (last, next time.Time) {
 	last, pause := promoted, time.Second
 	for next = promoted.Add(pause); !next.After(now); next = next.Add(pause) {
@@ -122,3 +121,27 @@ func (e Evidence) podsToResync(promoted, now time.Time) []string {
 	}
 	return pods
 }
+
+// Sampling is about calls that a Service distributes, and that trust one certificate's CA alone.
+type Sampling struct {
+	// Worthwhile is set if the calls should be made.
+	Worthwhile bool
+	// Inconclusive is why successful calls prove nothing; empty if they prove that all backends serve it.
+	Inconclusive string
+}
+
+// Sampling returns how to sample. unsampled is why calls do not reach every backend equally. A failure shows
+// in any case that a backend serves another certificate, and pods are restarted soon.
+func (s *Serving) Sampling(unsampled string) Sampling {
+	switch {
+	case s.SharesCA:
+		return Sampling{Inconclusive: "they succeed with the previous certificate as well"}
+	case unsampled != "":
+		return Sampling{Worthwhile: s.Recent, Inconclusive: unsampled}
+	default:
+		return Sampling{Worthwhile: true}
+	}
+}
+
+// After searchDuration, the previous CA stays trusted until the pods are restarted.
+const searchDuration = 10 * time.Minute

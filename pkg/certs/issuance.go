@@ -56,14 +56,12 @@ func (m *rotation) nextReplaced() bool {
 	return overtaken || m.next.invalid(m.Names, m.now) != ""
 }
 
-// nextNumber continues from the registrations, too: an earlier generation is never written over a later one, and
-// pods are restarted once for each.
+// nextNumber also exceeds that of registrations and of the last restart, which happens once for each number.
 func (m *rotation) nextNumber() int64 {
 	return certgeneration.After(certgeneration.Latest(m.number, m.registeredNumber(), certgeneration.Parse(m.RestartedFor)))
 }
 
-// numberFor renumbers if registrations or pods have had a later generation: after a client restored an earlier
-// Secret, pods could not be restarted again for the same number.
+// numberFor renumbers after a client restored an earlier Secret: pods are restarted once for each number.
 func (m *rotation) numberFor(g *keyPair) int64 {
 	if certgeneration.AtLeast(certgeneration.Parse(m.RestartedFor), g.Number) || certgeneration.Later(m.writtenNumber(), g.Number) {
 		return m.nextNumber()

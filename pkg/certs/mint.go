@@ -149,8 +149,7 @@ func newKey(kind KeyType) (crypto.Signer, error) {
 	return key, nil
 }
 
-// DNSNames returns the names of a serving certificate. The API server calls "service.namespace.svc". OLM adds
-// the others, and in-cluster clients may rely on them.
+// DNSNames returns the names that OLM uses. API servers call "service.namespace.svc", other clients the others.
 func DNSNames(service, namespace string) []string {
 	name := service + "." + namespace
 	return []string{name, name + ".svc", name + ".svc.cluster.local"}

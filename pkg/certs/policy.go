@@ -31,8 +31,7 @@ type Policy struct {
 	Parallel int
 }
 
-// DefaultPolicy renews in the last 30 days, which is enough to notice that the manager is down. Servers that
-// reload do so within seconds after the kubelet's update.
+// DefaultPolicy renews in the last 30 days: enough to notice that the manager is down. Servers reload in seconds.
 func DefaultPolicy() Policy {
 	return Policy{
 		Validity: 90 * 24 * time.Hour, ClockSkew: 5 * time.Minute, Key: KeyECDSAP256,
@@ -59,8 +58,7 @@ func (p Policy) renewBefore(chain []*x509.Certificate) time.Duration {
 	return RenewBefore(p.RenewBefore, expiry(chain).Sub(chain[0].NotBefore))
 }
 
-// RenewBefore returns the configured duration, or a third of the validity, but less than the validity: a new
-// certificate would be due for renewal at once.
+// RenewBefore returns the configured duration, at most nine tenths of the validity; a third of it for 0.
 func RenewBefore(configured, validity time.Duration) time.Duration {
 	if configured <= 0 {
 		return validity / 3
@@ -79,13 +77,7 @@ func fraction(chain []*x509.Certificate) float64 {
 }
 
 func expiry(chain []*x509.Certificate) time.Time {
-	first := chain[0].NotAfter
-	for _, c := range chain[1:] {
-		if c.NotAfter.Before(first) {
-			first = c.NotAfter
-		}
-	}
-	return first
+	return slices.MinFunc(chain, func(a, b *x509.Certificate) int { return a.NotAfter.Compare(b.NotAfter) }).NotAfter
 }
 
 // PolicyFrom changes the policy by the annotations of one operator. It reports and ignores invalid ones.
@@ -162,23 +154,14 @@ func (p Policy) Validate() error {
 	case p.Parallel < 1:
 		return fmt.Errorf("%d rotations at once: choose at least 1", p.Parallel)
 	}
-	if needed := p.rotation(); p.renewal() < needed {
+	// API servers observe the next CA, pods reload in the grace time, and a restart may take as long again.
+	needed := max(minRenewal, p.Settle+2*p.Grace)
+	if renewal := RenewBefore(p.RenewBefore, p.Validity); renewal < needed {
 		return fmt.Errorf("certificate-renew-before: %s before the end is too late, a rotation takes up to %s with a time to reload of %s: choose at least that, or 0 (a third of the validity of %s)",
-			p.renewal(), needed, p.Grace, p.Validity)
+			renewal, needed, p.Grace, p.Validity)
 	}
 	_, err := ParseKeyType(string(p.Key))
 	return err
-}
-
-// API servers observe the next CA, pods reload in the grace time, and a restart may take as long again.
-func (p Policy) rotation() time.Duration { return max(minRenewal, p.Settle+2*p.Grace) }
-
-// renewal returns how long before its expiry a minted certificate is replaced, at least.
-func (p Policy) renewal() time.Duration {
-	if p.RenewBefore == 0 {
-		return p.Validity / 3
-	}
-	return p.RenewBefore
 }
 
 // Warning returns what a policy may break; empty for nothing.

@@ -3,6 +3,9 @@ package certs
 import (
 	"fmt"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
@@ -64,4 +67,34 @@ func (m *decider) replaceCompromised() {
 // incomplete reports whether OLM v0 wrote the Secret, or another client removed a key or a label.
 func (m *rotation) incomplete() bool {
 	return m.current != nil && (len(m.Secret.Data[wellknown.KeyCA]) == 0 || m.Secret.Annotations[wellknown.AnnotationFingerprint] == "" || notWrittenBy(m.Secret) != "" || m.wrongProvider() || !m.managerIssues() && m.unusableCA != "")
+}
+
+func immutable(secret *corev1.Secret) bool {
+	return secret != nil && secret.Immutable != nil && *secret.Immutable
+}
+
+// A kubelet does not read an immutable Secret again while a pod of its node mounts it. Once for each certificate
+// is enough, because an admission policy may make every Secret immutable.
+func (m *rotation) needsRecreation() bool {
+	return immutable(m.Secret) && m.Secret.Annotations[wellknown.AnnotationRecreatedFor] != m.recreatedFor()
+}
+
+// recreate needs live facts: if the deletion succeeds and the creation fails, the key is lost.
+func (m *decider) recreate() {
+	if m.d.Write == nil || !immutable(m.Secret) {
+		return
+	}
+	write := m.d.Write
+	m.d.Write = nil
+	switch {
+	case m.Secret.DeletionTimestamp != nil:
+		m.d.Message = fmt.Sprintf("Secret %s/%s is immutable%s", m.Secret.Namespace, m.Secret.Name, keptByFinalizers(m.Secret))
+		m.d.PollAt = m.now.Add(otherClientInterval)
+	case m.requireLive():
+		write.Immutable = nil
+		write.ObjectMeta = metav1.ObjectMeta{
+			Namespace: write.Namespace, Name: write.Name, Labels: write.Labels, Annotations: write.Annotations, OwnerReferences: write.OwnerReferences,
+		}
+		m.d.Write, m.d.Remove = write, m.Secret
+	}
 }

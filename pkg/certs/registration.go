@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/certgeneration"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 )
 
 // Registration is a webhook configuration, an APIService, or a conversion.
@@ -65,10 +66,7 @@ func (f Facts) writtenForEarlier(number int64) string {
 }
 
 func (f Facts) fingerprint() string {
-	var all []string
-	for _, r := range f.Registrations {
-		all = append(all, r.Name+" "+r.Version)
-	}
+	all := lists.Map(f.Registrations, func(r Registration) string { return r.Name + " " + r.Version })
 	slices.Sort(all)
 	text := ""
 	for _, v := range all {

@@ -19,8 +19,7 @@ func (m *rotation) unverifiableAt() time.Time {
 	return expiry(m.current.chain).Add(m.policy.ClockSkew)
 }
 
-// If the current certificate has expired, pods may serve another one of its CA: a client restored the expired
-// one.
+// If the current certificate has expired, a client restored it, and pods may serve another one of its CA.
 func (m *rotation) servedUntil() time.Time {
 	if last := expiry(m.current.chain); last.After(m.now) {
 		return last

@@ -43,8 +43,7 @@ func (m *rotation) rotateAtRequest() bool {
 	return m.annotated && m.RotateAt != "" && m.RotateAt != m.lastRotateAt && m.managerIssues()
 }
 
-// OLM v0 restarts pods with each rotation, and tools that request one or write an expired CA into the Secret wait
-// for it.
+// OLM v0 restarts pods with each rotation. Tools that request one, or write an expired CA, wait for the restart.
 func (m *rotation) restartRequested() bool {
 	return (m.lastRotateAt != "" || m.restartCA != "") && m.Running && m.RestartedFor != strconv.FormatInt(m.current.Number, 10)
 }

@@ -15,8 +15,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
-// restoredFrom returns why the Secret must predate a finished rotation; empty if not. Its CA is not published any
-// more, and pods serve another certificate.
+// restoredFrom returns why the Secret must predate a finished rotation, with a CA that is not published; empty if not.
 func (s *state) restoredFrom(f Facts, current *keyPair) string {
 	if written := f.writtenNumber(); certgeneration.Later(written, certgeneration.Latest(s.number, numberOf(current.ca()))) {
 		return fmt.Sprintf("predates certificate generation %d", written)
@@ -58,32 +57,28 @@ func readSecret(f Facts, now time.Time) state {
 	if secret == nil {
 		return state{emptied: true, problem: "the Secret with the serving certificate does not exist"}
 	}
+	a := secret.Annotations
 	s := state{
-		annotated:         hasAnnotations(secret),
+		annotated:         cmp.Or(a[wellknown.AnnotationFingerprint], a[wellknown.AnnotationGeneration], a[wellknown.AnnotationNextGeneration]) != "",
 		previous:          parse(secret.Data[wellknown.KeyPreviousCAs]),
 		number:            certgeneration.Latest(numberIn(secret, wellknown.AnnotationNextGeneration), numberIn(secret, wellknown.AnnotationGeneration)),
 		currentProvider:   issuerIn(secret, wellknown.AnnotationCertificateProvider),
 		nextProvider:      issuerIn(secret, wellknown.AnnotationNextProvider),
-		lastRequest:       secret.Annotations[wellknown.AnnotationLastRotationRequest],
-		lastRotateAt:      secret.Annotations[wellknown.AnnotationLastRotateAt],
+		lastRequest:       a[wellknown.AnnotationLastRotationRequest],
+		lastRotateAt:      a[wellknown.AnnotationLastRotateAt],
 		nextStoredAt:      instantIn(secret, wellknown.AnnotationNextStoredAt),
 		promotedAt:        instantIn(secret, wellknown.AnnotationPromotedAt),
 		updatedAt:         instantIn(secret, wellknown.AnnotationUpdatedAt),
 		previousExpiresAt: instantIn(secret, wellknown.AnnotationPreviousExpiresAt),
-		restartCA:         secret.Annotations[wellknown.AnnotationUnusableCA],
+		restartCA:         a[wellknown.AnnotationUnusableCA],
 	}
-	stamp, versions, _ := strings.Cut(secret.Annotations[wellknown.AnnotationNextTrustedAt], " ")
+	stamp, versions, _ := strings.Cut(a[wellknown.AnnotationNextTrustedAt], " ")
 	s.nextTrustedAt, s.trustedBy = parseInstant(stamp), versions
 	s.readNext(secret, now)
 	s.readCurrent(f, now)
 	s.readUnusableCA(secret, now)
 	s.number = certgeneration.Latest(s.number, latestNumber(s.authorities()))
 	return s
-}
-
-func hasAnnotations(secret *corev1.Secret) bool {
-	a := secret.Annotations
-	return cmp.Or(a[wellknown.AnnotationFingerprint], a[wellknown.AnnotationGeneration], a[wellknown.AnnotationNextGeneration]) != ""
 }
 
 // Pods may serve something else than a pair that another client wrote, so this does not count.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/certgeneration"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 )
 
@@ -126,10 +127,7 @@ func (m *decider) changeTimes(trusted []*x509.Certificate) []time.Time {
 		}
 	}
 	all = append(all, m.restartAt, m.previousExpiresAt) // the zero time is before now
-	for _, ca := range trusted {
-		all = append(all, ca.NotAfter)
-	}
-	return all
+	return append(all, lists.Map(trusted, func(ca *x509.Certificate) time.Time { return ca.NotAfter })...)
 }
 
 func earliest(now time.Time, instants ...time.Time) time.Time {
@@ -142,17 +140,13 @@ func earliest(now time.Time, instants ...time.Time) time.Time {
 	return first
 }
 
-// failing registrations cannot be written and do not trust what pods are given.
-func (m *decider) failing() []Registration {
-	if m.current == nil {
-		return nil
-	}
-	return slices.DeleteFunc(slices.Clone(m.Registrations), func(r Registration) bool { return r.notWritable() == "" || r.trusts(m.current.ca()) })
-}
-
+// reportFailing reports the registrations that cannot be written and do not trust what pods are given.
 func (m *decider) reportFailing() {
 	var why []string
-	for _, r := range m.failing() {
+	for _, r := range m.Registrations {
+		if m.current == nil || r.notWritable() == "" || r.trusts(m.current.ca()) {
+			continue
+		}
 		m.d.LostRegistrations = append(m.d.LostRegistrations, r.Name)
 		why = append(why, fmt.Sprintf("calls of %s fail, because it does not trust the certificate that pods are given: %s", r.Name, r.notWritable()))
 	}

@@ -42,8 +42,7 @@ func encode(certificates ...*x509.Certificate) []byte {
 	return text
 }
 
-// trustworthy keeps each CA once, none that has expired, and all needed ones. A CA that is not valid yet
-// stays: if this clock was set back, pods serve under it already.
+// trustworthy keeps CAs once, unless they have expired. One that is not valid yet may be in use: the clock was set back.
 func trustworthy(authorities []*x509.Certificate, now time.Time, needed ...*x509.Certificate) []*x509.Certificate {
 	var kept []*x509.Certificate
 	known := map[string]bool{}

@@ -49,8 +49,7 @@ type Options struct {
 	Dial func(ctx context.Context, address string) (net.Conn, error)
 	// Clock is the clock of the queue; nil is the real one.
 	Clock clock.WithTicker
-	// LiftRoles grants in the namespaces of an OperatorGroup what installers of bundles granted in the
-	// namespace of the operator.
+	// LiftRoles grants in the namespaces of an OperatorGroup what installers granted in that of the operator.
 	LiftRoles bool
 	Workers   int
 	// CacheGrace is how long a reconciliation waits for the caches to show earlier writes; zero means a second.

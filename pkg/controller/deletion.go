@@ -10,6 +10,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
@@ -99,7 +100,7 @@ func (c *Controller) reportRefusedEnd(ctx context.Context, k queue.Key, csv *ope
 	contested, failed := c.reporter.UpdateCSV(ctx, k, csv, phase.DeletionBlocked(csv.Status, managerv1alpha1.ConditionUnregistrationRefused, why, details))
 	requeue := c.retryDeletion().Earliest(contested)
 	if !exists {
-		return requeue, cmp.Or(failed, ignoreNotFound(err))
+		return requeue, cmp.Or(failed, utilerrors.FilterOut(err, apierrors.IsNotFound))
 	}
 	contested, err = c.reporter.UpdateRollout(ctx, k, csv, current, rollout.Unregistered(csv, why, current.Status, c.now()))
 	return requeue.Earliest(contested), cmp.Or(failed, err)
@@ -112,8 +113,7 @@ func (c *Controller) retryDeletion() rollout.Requeue {
 	return rollout.Requeue{At: c.now().Add(countPause), Reason: "what blocks the deletion is checked"}
 }
 
-// endConversions returns the definitions whose objects would lose fields. For them the finalizer stays, and
-// with it the backend.
+// endConversions returns the definitions whose objects would lose fields. For them, finalizer and backend stay.
 func (c *Controller) endConversions(ctx context.Context, k queue.Key, csv *operatorsv1alpha1.ClusterServiceVersion, relatives []*operatorsv1alpha1.ClusterServiceVersion) (ended bool, inUse string, err error) {
 	crds, err := c.live.Definitions(ctx, c.gather.ConvertibleNames(csv))
 	if err != nil || len(crds) == 0 {
@@ -183,11 +183,4 @@ func (c *Controller) reconcileBlockedDeletion(ctx context.Context, k queue.Key, 
 	}
 	contested, err = c.reporter.UpdateRollout(ctx, k, csv, current, status)
 	return requeue.Earliest(contested), cmp.Or(err, deferred)
-}
-
-func ignoreNotFound(err error) error {
-	if apierrors.IsNotFound(err) {
-		return nil
-	}
-	return err
 }

@@ -55,7 +55,6 @@ func Authorized(kube kubernetes.Interface, next http.Handler, log *logrus.Entry)
 	}
 }
 
-// ServeHTTP answers a caller who may get the path of the request.
 func (a *access) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if refused := a.review(r); refused != nil {
 		if refused.code == http.StatusUnauthorized {

@@ -24,8 +24,7 @@ type limits struct {
 	idle        time.Duration // between two requests of a connection
 }
 
-// defaultLimits have room for tokens of large identity providers, and for a scraper that keeps its
-// connection. All connections together hold less than 5 MiB.
+// defaultLimits have room for large tokens, and for a scraper. All connections together hold less than 5 MiB.
 var defaultLimits = limits{headerBytes: 16 << 10, connections: 64, readTimeout: 5 * time.Second, writing: 30 * time.Second, idle: 90 * time.Second}
 
 // Server is an HTTP server that listens.

@@ -10,8 +10,7 @@ import (
 	operatorsv2 "github.com/operator-framework/api/pkg/operators/v2"
 )
 
-// NotUpgradeable reads the administrator's override first, then spec.conditions of the operator, as OLM v0
-// after their copy, and then the status. Empty if an upgrade is allowed.
+// NotUpgradeable reads the override, spec.conditions, then the status, as OLM v0 does. Empty if an upgrade may start.
 func NotUpgradeable(condition *operatorsv2.OperatorCondition) string {
 	if condition == nil {
 		return ""

@@ -11,8 +11,7 @@ import (
 	"time"
 )
 
-// because appends to the name of the target. The same state always has the same text, without local ports or
-// times: messages end up in a status, where a new text is a write.
+// because appends to the target's name. A state has one text, without ports and times: a new text is a write.
 func because(reason Reason, target Target, format string, args ...any) Result {
 	finding := fmt.Sprintf(format, args...)
 	return Result{Target: target, Reason: reason, Err: fmt.Errorf("%s at %s %s", target.What, target.Address, finding)}

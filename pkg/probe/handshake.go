@@ -6,6 +6,8 @@ import (
 	"crypto/sha256"
 	"crypto/tls"
 	"fmt"
+	"net"
+	"time"
 )
 
 // A resumed session would not show the certificate that is served now.
@@ -42,4 +44,26 @@ func one(ctx context.Context, target Target, expected trust, o Options) Result {
 	}
 	leaf := conn.ConnectionState().PeerCertificates[0]
 	return Result{Target: target, Reason: Serving, Leaf: fmt.Sprintf("%x", sha256.Sum256(leaf.Raw)), NotAfter: leaf.NotAfter}
+}
+
+// defaultPatience is how long the first connection may take.
+const defaultPatience = 100 * time.Millisecond
+
+// connect retries early: nodes drop packets to new endpoints at first, and TCP repeats after a second (RFC 6298).
+func (o Options) connect(ctx context.Context, address string) (net.Conn, error) {
+	for patience := cmp.Or(o.Patience, defaultPatience); ; patience *= 2 {
+		within, cancel := context.WithTimeout(ctx, patience)
+		conn, err := o.dial(within, address)
+		cancel()
+		if !isTimeout(err) || ctx.Err() != nil {
+			return conn, err
+		}
+	}
+}
+
+func (o Options) dial(ctx context.Context, address string) (net.Conn, error) {
+	if o.Dial != nil {
+		return o.Dial(ctx, address)
+	}
+	return new(net.Dialer).DialContext(ctx, "tcp", address)
 }

@@ -114,8 +114,7 @@ func All(ctx context.Context, targets []Target, trust []byte, o Options) []Resul
 	return results
 }
 
-// NoneDialled reports whether no target could be reached at all. All may serve: network policies, or an API
-// server in another network, are the likely cause.
+// NoneDialled reports whether no target could be reached. All may serve: the network is the likely cause.
 func NoneDialled(results []Result) bool {
 	return !slices.ContainsFunc(results, func(r Result) bool {
 		return r.Reason != TimedOut && r.Reason != Unreachable && r.Reason != Interrupted

@@ -130,8 +130,7 @@ func flawOf(call Call, contentType string, body []byte) string {
 	}
 }
 
-// API servers do not compare the content type. Servers that set none send what net/http and others guess:
-// text/plain or application/octet-stream.
+// API servers ignore the content type. Servers that set none send text/plain or application/octet-stream.
 func wrongContentType(contentType string) (media string, wrong bool) {
 	media, _, err := mime.ParseMediaType(contentType)
 	if err != nil {

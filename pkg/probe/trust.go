@@ -8,7 +8,6 @@ import (
 	"strings"
 )
 
-// trust is a caBundle, read.
 type trust struct {
 	pool     *x509.CertPool
 	subjects []string

@@ -1,6 +1,8 @@
 package rollout
 
 import (
+	"cmp"
+
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
@@ -12,13 +14,8 @@ import (
 )
 
 func (p *planner) block() {
-	why := p.Verdict.Invalid()
-	setFirst(&why, p.Verdict.Conflict)
-	setFirst(&why, p.Verdict.Unmet())
-	setFirst(&why, p.Upgrade.NotUpgradeable)
-	setFirst(&why, p.Upgrade.NotReady)
-	setFirst(&why, p.forbidden)
-	setFirst(&why, "it is installed when the version that it replaces can be upgraded")
+	why := cmp.Or(p.Verdict.Invalid(), p.Verdict.Conflict, p.Verdict.Unmet(), p.Upgrade.NotUpgradeable, p.Upgrade.NotReady, p.forbidden,
+		"it is installed when the version that it replaces can be upgraded")
 	if p.Failure != nil {
 		why = p.Failure.Message
 	}

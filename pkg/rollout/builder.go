@@ -7,6 +7,7 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/certgeneration"
@@ -140,8 +141,7 @@ func (b *planBuilder) ensureConversions(conversions []render.Conversion) {
 	}
 }
 
-// A registration with a later generation was written by a manager with newer facts. Generations of different
-// Services cannot be compared, because each Secret counts its own.
+// A later generation was written by a manager with newer facts. Each Secret counts its own generations.
 func (b *planBuilder) ensureRegistration(desired, live drift.Object) {
 	if !registration.TrustsLater(live, desired) || !registration.CallSameService(desired, live) {
 		b.ensure(b.Observed.withLiveSelector(desired, live), live)
@@ -214,8 +214,7 @@ type annotatedObject interface {
 }
 
 func copyAnnotations(to, from annotatedObject, keys ...string) {
-	annotations := map[string]string{}
-	maps.Copy(annotations, to.GetAnnotations())
+	annotations := labels.Merge(to.GetAnnotations(), nil)
 	for _, key := range keys {
 		if value, ok := from.GetAnnotations()[key]; ok {
 			annotations[key] = value

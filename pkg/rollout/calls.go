@@ -61,8 +61,7 @@ func (f *facts) lastCall(d operatorsv1alpha1.WebhookDescription) string {
 	return ""
 }
 
-// Without a registration, the last known call counts, because another client may have deleted the registration
-// after an edit. An unknown call is another one.
+// Without a registration, which another client may have deleted, the last known call counts. An unknown call differs.
 func (f *facts) isCalledOtherwise(w render.Webhook) bool {
 	if w.Description.Type == operatorsv1alpha1.ConversionWebhook {
 		return slices.ContainsFunc(w.Conversions, func(c render.Conversion) bool {

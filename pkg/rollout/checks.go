@@ -6,6 +6,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
@@ -27,8 +28,7 @@ var writeChecks = []check{
 	{candidate.accepted, managerv1alpha1.WebhookBlocked},
 }
 
-// callChecks are for a first call, or one at another Service, port or path. The first check that blocks decides.
-// Until all checks pass, API servers call as before.
+// callChecks precede a first call, or one at another Service, port or path. The first check that blocks decides.
 var callChecks = []check{
 	{run: candidate.certificateUsable},
 	{run: candidate.deploymentAvailable},
@@ -87,10 +87,7 @@ func (r *registrar) switchedOff() (reason, message string, blocked bool) {
 
 // accepted: the API server has not refused a write of the registration in this reconciliation.
 func (c candidate) accepted() (reason, message string, blocked bool) {
-	var keys []string
-	for _, conversion := range c.webhook.Conversions {
-		keys = append(keys, crdKey(conversion.CRD))
-	}
+	keys := lists.Map(c.webhook.Conversions, func(conversion render.Conversion) string { return crdKey(conversion.CRD) })
 	if !c.converts() {
 		keys = append(keys, drift.KeyOf(c.webhook.Registration))
 	}

@@ -15,6 +15,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
@@ -39,8 +40,7 @@ func (f *facts) notNamed(c render.Conversion) bool {
 	return live == nil || !conversion.Calls(live, c)
 }
 
-// upToDate requires the recorded generation: without it, a late write for an earlier one could succeed. Another
-// client may own the same annotation value.
+// upToDate requires the recorded generation: otherwise a late write for an earlier one could succeed.
 func (f *facts) upToDate(live *apiextensionsv1.CustomResourceDefinition, c render.Conversion) bool {
 	is := live.Spec.Conversion.DeepCopy()
 	if is != nil && is.Webhook != nil && is.Webhook.ClientConfig != nil && f.verifies(live, c) {
@@ -168,11 +168,9 @@ func conversionStep(live *apiextensionsv1.CustomResourceDefinition, c render.Con
 }
 
 // EndConversionSteps returns the steps that end the conversion of CustomResourceDefinitions.
-func EndConversionSteps(crds []*apiextensionsv1.CustomResourceDefinition) (steps []Step) {
-	for _, crd := range crds {
-		steps = append(steps, conversionStep(crd, render.Conversion{Spec: apiextensionsv1.CustomResourceConversion{Strategy: apiextensionsv1.NoneConverter}}))
-	}
-	return steps
+func EndConversionSteps(crds []*apiextensionsv1.CustomResourceDefinition) []Step {
+	none := render.Conversion{Spec: apiextensionsv1.CustomResourceConversion{Strategy: apiextensionsv1.NoneConverter}}
+	return lists.Map(crds, func(crd *apiextensionsv1.CustomResourceDefinition) Step { return conversionStep(crd, none) })
 }
 
 func crdKey(name string) string {

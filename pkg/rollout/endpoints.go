@@ -33,8 +33,7 @@ func nodeLocal(service *corev1.Service) string {
 		service.Name, service.Namespace)
 }
 
-// endpointsOf returns the addresses at which API servers may call a webhook: the Service's own, and
-// each ready endpoint. The reason is why there is none.
+// endpointsOf returns the address of the Service and each ready endpoint, or the reason why there is none.
 func (q *probes) endpointsOf(d render.Deployment, w render.Webhook) (all []backends.Endpoint, reason, message string) {
 	service := q.Observed.Services[d.Service.Name]
 	if reason, message := q.refused(drift.KeyOf(d.Service)); service == nil && reason != "" {
@@ -163,8 +162,7 @@ func (q *probes) unanswered(endpoints []backends.Endpoint, pause time.Duration) 
 	return reason, message
 }
 
-// probePause is short at first, because the cluster IP answers just after the endpoints, and then grows with the
-// wait since the last progress.
+// probePause grows with the wait since the last progress: the cluster IP answers just after the endpoints.
 func (q *probes) probePause(w render.Webhook, backend workload.Progress) time.Duration {
 	const shortest, longest = 100 * time.Millisecond, 30 * time.Second
 	since := workload.Later(backend.Since, q.sinceOf(w.Description, managerv1alpha1.WebhookWaiting))

@@ -1,12 +1,16 @@
 package rollout
 
 import (
+	"slices"
 	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
@@ -30,14 +34,11 @@ func (f *facts) yields() bool {
 }
 
 func (p *planner) deploymentNames() []string {
-	all := csvspec.DeploymentNames(p.CSV)
-	for _, d := range p.CSV.Spec.APIServiceDefinitions.Owned {
-		all = append(all, d.DeploymentName)
-	}
-	for _, d := range p.CSV.Spec.WebhookDefinitions {
-		all = append(all, d.DeploymentName)
-	}
-	return eachOnce(all)
+	return eachOnce(slices.Concat(
+		csvspec.DeploymentNames(p.CSV),
+		lists.Map(p.CSV.Spec.APIServiceDefinitions.Owned, func(d operatorsv1alpha1.APIServiceDescription) string { return d.DeploymentName }),
+		lists.Map(p.CSV.Spec.WebhookDefinitions, func(d operatorsv1alpha1.WebhookDescription) string { return d.DeploymentName }),
+	))
 }
 
 // An installation does not fail because a webhook did not answer.
@@ -95,8 +96,7 @@ func (o Observed) missingLabels() string {
 	return message + names
 }
 
-// withLiveSelector keeps the live selector while namespaces lack the label: otherwise the covered ones would
-// lose the webhook.
+// withLiveSelector keeps the live selector while namespaces lack the label: the covered ones keep the webhook.
 func (o Observed) withLiveSelector(desired, live drift.Object) drift.Object {
 	if len(o.UnlabelledNamespaces) == 0 {
 		return desired
@@ -117,13 +117,5 @@ func (o Observed) RecreatedByOther(live drift.Object, now time.Time) bool {
 
 // A ClusterServiceVersion may list a name twice.
 func eachOnce(names []string) []string {
-	known := make(map[string]bool, len(names))
-	var all []string
-	for _, name := range names {
-		if !known[name] {
-			known[name] = true
-			all = append(all, name)
-		}
-	}
-	return all
+	return lists.Unique(names, func(name string) string { return name })
 }

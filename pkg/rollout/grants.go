@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -14,8 +15,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
-// ensureGrant writes a Role, and its RoleBinding if it would grant the desired rules only: a Role of that name can
-// belong to another client.
+// ensureGrant writes a RoleBinding only if the Role, which may be another client's, has the desired rules.
 func (b *planBuilder) ensureGrant(role *rbacv1.Role, binding *rbacv1.RoleBinding, ensure func(desired, live drift.Object)) {
 	ensure(role, lookUp(b.Observed.Roles, role.Name))
 	if b.grants(role) {
@@ -61,4 +61,34 @@ func (f *facts) refuse(key, why string) {
 	refused := map[string]string{key: why}
 	maps.Copy(refused, f.Observed.Refused)
 	f.Observed.Refused = refused
+}
+
+// Lift keeps permissions of a previous version until this version replaces it.
+func Lift(csv *operatorsv1alpha1.ClusterServiceVersion, desired, live []drift.Object, o Observed, u Upgrade, now time.Time) []Step {
+	var steps []Step
+	add := func(step Step) {
+		if step, ok := o.unlessContested(step, now); ok {
+			steps = append(steps, step)
+		}
+	}
+	existing, needed := map[string]drift.Object{}, map[string]bool{}
+	for _, l := range live {
+		existing[drift.KeyOf(l)] = l
+	}
+	for _, w := range desired {
+		key := drift.KeyOf(w)
+		needed[key] = true
+		if l := existing[key]; o.Refused[key] != "" || l != nil && !u.Started && !csvspec.HasOwnerLabels(l, csv) {
+			continue
+		}
+		if step, ok := o.stepTo(w, existing[key]); ok {
+			add(step)
+		}
+	}
+	for _, l := range live {
+		if !needed[drift.KeyOf(l)] && csvspec.HasOwnerLabels(l, csv) {
+			add(Step{Verb: Delete, Object: l, Live: l})
+		}
+	}
+	return steps
 }

@@ -156,7 +156,9 @@ func (p *planner) relax(v deploymentView, waits string, behind []render.Deployme
 		p.plan.requeue(bound, "a Deployment delays the next one")
 		return false
 	}
-	if p.relaxed == "" && (p.starts(behind) || meta.IsStatusConditionTrue(p.Previous.Conditions, managerv1alpha1.ConditionOrderRelaxed)) {
+	// Skipped Deployments that exist are not reported: they started in their order.
+	starts := slices.ContainsFunc(behind, func(d render.Deployment) bool { return p.Observed.Deployments[d.Object.Name] == nil })
+	if p.relaxed == "" && (starts || meta.IsStatusConditionTrue(p.Previous.Conditions, managerv1alpha1.ConditionOrderRelaxed)) {
 		p.relaxed = fmt.Sprintf("deployment %s is not complete within its bound, the next one starts without it: %s", v.name, waits)
 	}
 	return true
@@ -171,9 +173,4 @@ func (p *planner) waitingSince(v deploymentView) time.Time {
 		}
 	}
 	return since
-}
-
-// Skipped Deployments that exist are not reported: they started in their order.
-func (p *planner) starts(deployments []render.Deployment) bool {
-	return slices.ContainsFunc(deployments, func(d render.Deployment) bool { return p.Observed.Deployments[d.Object.Name] == nil })
 }

@@ -1,6 +1,7 @@
 package rollout
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -16,12 +17,6 @@ import (
 // DescribeCommand returns the command that shows the WebhookRollout of a ClusterServiceVersion.
 func DescribeCommand(csv *operatorsv1alpha1.ClusterServiceVersion) string {
 	return fmt.Sprintf("kubectl -n %s describe webhookrollouts %s", csv.Namespace, csv.Name)
-}
-
-func setFirst(kept *string, text string) {
-	if *kept == "" {
-		*kept = text
-	}
 }
 
 func (r *reporter) phaseFacts() phase.Facts {
@@ -63,20 +58,20 @@ func (r *reporter) deploymentFacts(d deploymentView, f *phase.Facts) {
 		return
 	}
 	r.plan.requeue(until, "API servers learn of a registration")
-	setFirst(&f.Incomplete, waits)
-	setFirst(&f.Refused, d.refusal())
+	f.Incomplete = cmp.Or(f.Incomplete, waits)
+	f.Refused = cmp.Or(f.Refused, d.refusal())
 	if deadline := r.deadline(d); deadline.After(r.now) {
 		r.plan.requeue(deadline, "installation timeout")
 	} else if !deadline.IsZero() {
-		setFirst(&f.TimedOut, waits)
+		f.TimedOut = cmp.Or(f.TimedOut, waits)
 	}
 	lacks := d.unavailable()
-	setFirst(&f.UnavailableAPIService, lacks)
+	f.UnavailableAPIService = cmp.Or(f.UnavailableAPIService, lacks)
 	switch {
 	case lacks != "" && (!d.progress.Available || d.progress.Complete()):
-		setFirst(&f.Unhealthy, phase.Unavailable.Because(lacks).Message)
+		f.Unhealthy = cmp.Or(f.Unhealthy, phase.Unavailable.Because(lacks).Message)
 	case !d.progress.Available:
-		setFirst(&f.Unhealthy, d.progress.Message)
+		f.Unhealthy = cmp.Or(f.Unhealthy, d.progress.Message)
 	}
 }
 
@@ -90,20 +85,12 @@ func (r *reporter) extended() bool {
 	})
 }
 
-// Definitions need these versions now that the webhooks convert to them.
-func (r *reporter) awaitedVersions(f phase.Facts) string {
-	if len(r.Verdict.Awaited) == 0 || f.Incomplete != "" {
-		return ""
-	}
-	return strings.Join(r.Verdict.Awaited, ", ") + " to be served: its webhook converts: add the version to the definition now (bundle upgrade does so; if it was interrupted, run it again)"
-}
-
-// awaitVersions waits at most as long as for a Deployment.
+// awaitVersions waits for versions to which the webhooks convert now, at most as long as for a Deployment.
 func (r *reporter) awaitVersions(f *phase.Facts) {
-	f.AwaitedVersions = r.awaitedVersions(*f)
-	if f.AwaitedVersions == "" {
+	if len(r.Verdict.Awaited) == 0 || f.Incomplete != "" {
 		return
 	}
+	f.AwaitedVersions = strings.Join(r.Verdict.Awaited, ", ") + " to be served: its webhook converts: add the version to the definition now (bundle upgrade does so; if it was interrupted, run it again)"
 	f.Incomplete = f.AwaitedVersions
 	var last time.Time
 	for _, d := range r.deployments {
@@ -114,8 +101,7 @@ func (r *reporter) awaitVersions(f *phase.Facts) {
 	}
 }
 
-// deadline is zero if nothing is being installed. The time starts with the installation, because a Deployment
-// may be older.
+// deadline is zero if nothing is being installed. The time starts with the installation or a later progress.
 func (r *reporter) deadline(d deploymentView) time.Time {
 	if r.CSV.Status.Phase != operatorsv1alpha1.CSVPhaseInstalling || d.progress.Since.IsZero() {
 		return time.Time{}
@@ -138,11 +124,7 @@ func (r *reporter) upgradeFacts(f *phase.Facts) {
 	f.NotUpgradeable = r.Upgrade.NotUpgradeable
 	f.NotReady = r.Upgrade.NotReady
 	if f.NotReady == "" && r.Upgrade.ReplacementUnknown {
-		var older []string
-		for _, c := range r.Upgrade.From {
-			older = append(older, c.Name)
-		}
-		f.NotReady = "waits for " + strings.Join(older, ", ") + " to be ready for replacement"
+		f.NotReady = "waits for " + strings.Join(r.Upgrade.names(), ", ") + " to be ready for replacement"
 	}
 	if r.forbidden != "" {
 		f.Unmet = r.forbidden

@@ -1,11 +1,15 @@
 package rollout
 
 import (
+	"slices"
 	"time"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/backends"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/phase"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/registration"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 )
 
 // Plan is what to do now, and what to report.
@@ -77,4 +81,28 @@ func (r Requeue) Earliest(others ...Requeue) Requeue {
 		}
 	}
 	return r
+}
+
+// KeepsTrustOnly is true without a scope, for an invalid version, and while a deletion waits for conversions.
+func (in Input) KeepsTrustOnly() bool {
+	held := in.Failure != nil || in.Verdict.Invalid() != ""
+	yields := in.Failure != nil && scope.Yields(in.Failure.Reason) || in.Verdict.Conflict != ""
+	return in.DeletionBlocked || held && !yields && !in.Upgrade.Waits() && in.InService()
+}
+
+// InService reports whether API servers call webhooks, or did until another client deleted these. Before an
+// upgrade starts, the webhooks belong to the previous version.
+func (in Input) InService() bool {
+	if len(in.Upgrade.From) > 0 && !in.Upgrade.Started {
+		return false
+	}
+	labelled := func(live registration.Registration) bool { return csvspec.HasOwnerLabels(live.Object, in.CSV) }
+	return slices.ContainsFunc(in.Observed.registrations(), labelled) ||
+		anyWebhook(in.Previous, func(w managerv1alpha1.WebhookStatus) bool { return isRegistered(w) || w.Configuration != "" })
+}
+
+// RepairsInService reports whether webhooks are maintained although a requirement is not met.
+func (in Input) RepairsInService() bool {
+	return in.Failure == nil && in.Verdict.Invalid() == "" && in.Verdict.Conflict == "" && in.Verdict.Unmet() != "" &&
+		!in.Upgrade.Waits() && in.InService()
 }

@@ -2,10 +2,10 @@ package rollout
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
@@ -56,11 +56,7 @@ func (k *ports) withKeptPorts(d render.Deployment, live *corev1.Service, waits s
 	service := d.Service.DeepCopy()
 	service.Spec.Ports = drift.WithPorts(service.Spec.Ports, record.Ports())
 	slices.SortStableFunc(service.Spec.Ports, func(a, b corev1.ServicePort) int { return int(a.Port - b.Port) })
-	service.Annotations = maps.Clone(service.Annotations)
-	if service.Annotations == nil {
-		service.Annotations = map[string]string{}
-	}
-	service.Annotations[wellknown.AnnotationKeptPorts] = record.String()
+	service.Annotations = labels.Merge(service.Annotations, map[string]string{wellknown.AnnotationKeptPorts: record.String()})
 	return service
 }
 
@@ -139,8 +135,7 @@ func (k *ports) unservedAt(d render.Deployment, w render.Webhook, to corev1.Serv
 	return k.probes.unanswered(endpoints, k.probes.probePause(w, k.progressOf(d)))
 }
 
-// If the manager reaches the pods at the current port, a new port that drops packets is not served. Otherwise
-// the API server would be asked, which calls the current port.
+// A new port that drops packets is not served if the current one answers. Otherwise the API server would be asked.
 func (k *ports) askToCompare(d render.Deployment, w render.Webhook) {
 	endpoints, _, _ := k.probes.endpointsOf(d, w)
 	for _, e := range endpoints {

@@ -7,10 +7,12 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/registration"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/report"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/workload"
 )
@@ -36,8 +38,7 @@ func (f *facts) wasRegistered(w render.Webhook) bool {
 	return before != nil && (isRegistered(*before) || before.Configuration != "")
 }
 
-// If the current Deployment served the webhook, a deleted registration is recreated as soon as its endpoints
-// serve. Otherwise pods of the previous version may answer.
+// servedBefore requires that the current Deployment served it: otherwise pods of the previous version may answer.
 func (f *facts) servedBefore(w render.Webhook) bool {
 	for _, older := range f.Upgrade.From {
 		if change, declared := f.changesFrom(older)[csvspec.IdentityOf(w.Description)]; declared && change != render.Same {
@@ -69,11 +70,7 @@ func (f *facts) createdAt(live drift.Object) time.Time {
 
 // RegistrationUIDs returns the uids of the live registrations.
 func (o Observed) RegistrationUIDs() []types.UID {
-	var all []types.UID
-	for _, r := range o.registrations() {
-		all = append(all, r.Object.GetUID())
-	}
-	return all
+	return lists.Map(o.registrations(), func(r registration.Registration) types.UID { return r.Object.GetUID() })
 }
 
 func endOfSecond(t time.Time) time.Time { return t.Add(time.Second) }

@@ -81,8 +81,7 @@ func (r *registrar) unavailable(w render.Webhook) (reason, message string) {
 	return managerv1alpha1.ReasonNotAvailable, "the API server has not found out yet whether it answers"
 }
 
-// No watch reports a kind that an available APIService does not serve. Without an answer of discovery, an
-// APIService that was registered before counts as served.
+// No watch reports a kind that is not served. Without an answer of discovery, a registered one counts as served.
 func (r *registrar) unserved(w render.Webhook) (reason, message string) {
 	for _, owned := range csvspec.OwnedKinds(r.CSV, w.Description.GenerateName) {
 		kind := schema.GroupVersionKind{Group: owned.Group, Version: owned.Version, Kind: owned.Kind}

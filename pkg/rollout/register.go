@@ -99,8 +99,7 @@ func (r *registrar) otherService(c candidate) string {
 	return called.Name
 }
 
-// API servers call the previous port or path until the new one is served. One that another client wrote is
-// repaired at once.
+// API servers call the previous route until the new one is served. An edit of another client is repaired at once.
 func (r *registrar) routeEdited(c candidate) bool {
 	desired := c.webhook.Registration
 	edited := registration.RouteOf(desired) != registration.RouteOf(c.live) || r.ports.blockedPortOf(c.deployment, c.webhook).reason != ""

@@ -2,13 +2,13 @@ package rollout
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
@@ -22,16 +22,8 @@ import (
 
 // registrations returns all live registrations, the oldest first. Caches have no order.
 func (o Observed) registrations() []registration.Registration {
-	var all []registration.Registration
-	for _, c := range o.Validating {
-		all = append(all, registration.Registration{Kind: operatorsv1alpha1.ValidatingAdmissionWebhook, Object: c})
-	}
-	for _, c := range o.Mutating {
-		all = append(all, registration.Registration{Kind: operatorsv1alpha1.MutatingAdmissionWebhook, Object: c})
-	}
-	for _, s := range o.APIServices {
-		all = append(all, registration.Registration{Kind: csvspec.APIServiceType, Object: s})
-	}
+	objects := slices.Concat(drift.Objects(o.Validating), drift.Objects(o.Mutating), drift.Objects(o.APIServices))
+	all := lists.Map(objects, registration.Of)
 	slices.SortFunc(all, func(a, b registration.Registration) int {
 		return cmp.Or(
 			a.Object.GetCreationTimestamp().Compare(b.Object.GetCreationTimestamp().Time),
@@ -158,10 +150,7 @@ func (o Observed) Created(csv *operatorsv1alpha1.ClusterServiceVersion) []manage
 	for _, live := range o.registrations() {
 		note(live.Object)
 	}
-	for _, live := range o.delegations() {
-		note(live)
-	}
-	for _, live := range o.Lifted {
+	for _, live := range slices.Concat(o.delegations(), o.Lifted) {
 		note(live)
 	}
 	slices.SortFunc(all, func(a, b managerv1alpha1.CreatedObject) int {
@@ -183,12 +172,5 @@ func (o Observed) isOccupied(step Step) bool {
 
 // delegations returns the live bindings for servers of APIServices, sorted.
 func (o Observed) delegations() []drift.Object {
-	var all []drift.Object
-	for _, name := range slices.Sorted(maps.Keys(o.AuthDelegators)) {
-		all = append(all, o.AuthDelegators[name])
-	}
-	for _, name := range slices.Sorted(maps.Keys(o.AuthReaders)) {
-		all = append(all, o.AuthReaders[name])
-	}
-	return all
+	return append(drift.Objects(lists.ByKey(o.AuthDelegators)), drift.Objects(lists.ByKey(o.AuthReaders))...)
 }

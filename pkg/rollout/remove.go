@@ -8,7 +8,9 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
@@ -74,23 +76,20 @@ func (x *remover) undelegateStale() {
 	}
 }
 
-// removeStale removes unlisted Deployments after all else is complete: until then they may serve webhooks that
-// others adopt, or conversions that objects need.
+// removeStale is last: until then unlisted Deployments may serve adopted webhooks, or conversions in use.
 func (x *remover) removeStale() {
 	if len(x.plan.Steps) > 0 {
 		return
 	}
-	for _, name := range slices.Sorted(maps.Keys(x.Observed.Deployments)) {
-		live := x.Observed.Deployments[name]
-		if csvspec.HasDeployment(x.CSV, name) || live.DeletionTimestamp != nil || !csvspec.OwnedBy(live, x.CSV) || x.isCalled(name) || x.waitsForAny() || x.awaitUncalled(live) {
+	for _, live := range lists.ByKey(x.Observed.Deployments) {
+		if csvspec.HasDeployment(x.CSV, live.Name) || live.DeletionTimestamp != nil || !csvspec.OwnedBy(live, x.CSV) || x.isCalled(live.Name) || x.waitsForAny() || x.awaitUncalled(live) {
 			continue
 		}
 		x.plan.delete(live)
 	}
 }
 
-// awaitUncalled records when the last registration stopped naming the Deployment. It reports whether an API
-// server may still call it.
+// awaitUncalled records when no registration names the Deployment any more, and reports whether it may be called.
 func (x *remover) awaitUncalled(live *appsv1.Deployment) bool {
 	if x.Policy.Gate == GateAvailable || !x.hasService(live.Name) {
 		return false
@@ -107,10 +106,8 @@ func (x *remover) awaitUncalled(live *appsv1.Deployment) bool {
 // The record is for one generation of the ClusterServiceVersion: a later one may call the Deployment again.
 func (x *remover) recordUncalled(live *appsv1.Deployment) *appsv1.Deployment {
 	marked := live.DeepCopy()
-	if marked.Annotations == nil {
-		marked.Annotations = map[string]string{}
-	}
-	marked.Annotations[wellknown.AnnotationUnused] = x.uncalledPrefix() + x.now.UTC().Format(time.RFC3339Nano)
+	record := map[string]string{wellknown.AnnotationUnused: x.uncalledPrefix() + x.now.UTC().Format(time.RFC3339Nano)}
+	marked.Annotations = labels.Merge(marked.Annotations, record)
 	return marked
 }
 
@@ -125,8 +122,7 @@ func (x *remover) uncalledPrefix() string {
 	return fmt.Sprintf("generation %d since ", x.CSV.Generation)
 }
 
-// unregisterChanged precedes a rollout after which webhooks are called in another way. It reports whether the
-// Deployment has to wait until every API server has observed that.
+// unregisterChanged reports whether a rollout waits until API servers observe that changed webhooks are unregistered.
 func (x *remover) unregisterChanged(d render.Deployment) bool {
 	for _, live := range x.Observed.registrations() {
 		older := x.Upgrade.olderOwner(live.Object)
@@ -176,8 +172,8 @@ func (x *remover) withdraw() {
 	if registered || len(ended.CRDs)+len(ended.Count) > 0 || ended.InUse != "" || !x.deletionsSettled() {
 		return
 	}
-	for _, name := range slices.Sorted(maps.Keys(x.Observed.Deployments)) {
-		if d := x.Observed.Deployments[name]; csvspec.OwnedBy(d, x.CSV) {
+	for _, d := range lists.ByKey(x.Observed.Deployments) {
+		if csvspec.OwnedBy(d, x.CSV) {
 			x.plan.delete(d)
 		}
 	}

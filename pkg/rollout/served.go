@@ -97,8 +97,7 @@ func (s asServed) targetOf(service string, port int32) *intstr.IntOrString {
 	return nil
 }
 
-// ToRender returns a blocked version as it is called: an edit may omit a webhook or name another Deployment, and
-// the certificate in service expires nevertheless.
+// ToRender returns a blocked version as it is called, whatever an edit omits: its certificate expires nevertheless.
 func (in Input) ToRender() *operatorsv1alpha1.ClusterServiceVersion {
 	if in.RendersAsServed() {
 		return in.asServed(in.CSV)

@@ -23,7 +23,6 @@ type reporter struct {
 // refusalPause is for causes without a watch, as a quota or an admission policy.
 const refusalPause = time.Minute
 
-// report writes the status and the phases.
 func (r *reporter) report() {
 	status := managerv1alpha1.WebhookRolloutStatus{
 		ObservedGeneration: r.CSV.Generation,
@@ -60,8 +59,7 @@ func (r *reporter) report() {
 	r.plan.Status = status
 }
 
-// Together the messages have 256 KiB, or 100 bytes each: etcd accepts 1.5 MiB for an object by default, and each
-// message can contain the same cause.
+// All messages together have 256 KiB, or 100 bytes each: they may be alike, and etcd accepts 1.5 MiB.
 func (r *reporter) messageLimit() int {
 	texts := 0
 	for _, d := range r.deployments {
@@ -111,13 +109,9 @@ func (r *reporter) reportUpgrade(status *managerv1alpha1.WebhookRolloutStatus) {
 	if len(r.Upgrade.From) == 0 {
 		return
 	}
-	status.Upgrade = &managerv1alpha1.UpgradeStatus{}
-	for _, older := range r.Upgrade.From {
-		status.Upgrade.From = append(status.Upgrade.From, older.Name)
-	}
+	status.Upgrade = &managerv1alpha1.UpgradeStatus{From: r.Upgrade.names()}
 	if !r.unregistered.IsZero() {
-		at := metav1.NewTime(r.unregistered)
-		status.Upgrade.LastUnregistrationTime = &at
+		status.Upgrade.LastUnregistrationTime = new(metav1.NewTime(r.unregistered))
 	}
 }
 

@@ -11,8 +11,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/registration"
 )
 
-// ToMaintain returns versions with a registration that is now declared for another Deployment or another call. It
-// keeps its policy, caBundle and certificate until the new declaration is served.
+// ToMaintain returns versions with a registration that stays as it is until its new declaration is served.
 func (in Input) ToMaintain() []*operatorsv1alpha1.ClusterServiceVersion {
 	versions := in.Upgrade.From
 	switch {

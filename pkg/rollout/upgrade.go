@@ -12,6 +12,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
@@ -41,6 +42,10 @@ func (u Upgrade) Waits() bool {
 	return !u.Started && len(u.From) > 0 && (u.NotUpgradeable != "" || u.NotReady != "" || u.ReplacementUnknown)
 }
 
+func (u Upgrade) names() []string {
+	return lists.Map(u.From, func(older *operatorsv1alpha1.ClusterServiceVersion) string { return older.Name })
+}
+
 // Replaced returns the status of a version whose webhooks belong to a newer one.
 func Replaced(csv *operatorsv1alpha1.ClusterServiceVersion, newer string, previous managerv1alpha1.WebhookRolloutStatus, now time.Time) managerv1alpha1.WebhookRolloutStatus {
 	return withoutWebhooks(csv, previous, now, metav1.Condition{
@@ -49,8 +54,7 @@ func Replaced(csv *operatorsv1alpha1.ClusterServiceVersion, newer string, previo
 	})
 }
 
-// Unregistered returns the status of a deleted ClusterServiceVersion without registrations. why is what
-// the API server refuses.
+// Unregistered is the status of a deleted version without registrations. why is what the API server refuses.
 func Unregistered(csv *operatorsv1alpha1.ClusterServiceVersion, why string, previous managerv1alpha1.WebhookRolloutStatus, now time.Time) managerv1alpha1.WebhookRolloutStatus {
 	const refused = managerv1alpha1.ConditionUnregistrationRefused
 	return withoutWebhooks(csv, previous, now,

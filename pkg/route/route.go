@@ -13,6 +13,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/utils/ptr"
 )
 
 // By is how API servers call a Service.
@@ -81,8 +82,7 @@ type Backend struct {
 	Ready []Endpoint
 }
 
-// Behind returns what is behind a port of a Service. API servers connect by TCP: a port of the same
-// number and another protocol is another port.
+// Behind returns what is behind a port of a Service. API servers use TCP, so other protocols do not count.
 func Behind(service *corev1.Service, port int32, all []*discoveryv1.EndpointSlice) Backend {
 	at := slices.IndexFunc(service.Spec.Ports, func(p corev1.ServicePort) bool {
 		return p.Port == port && cmp.Or(p.Protocol, corev1.ProtocolTCP) == corev1.ProtocolTCP
@@ -141,16 +141,9 @@ func called(service *corev1.Service, slice *discoveryv1.EndpointSlice) bool {
 func target(slice *discoveryv1.EndpointSlice, name string) int32 {
 	for _, port := range slice.Ports {
 		tcp := port.Protocol == nil || *port.Protocol == corev1.ProtocolTCP
-		if port.Port != nil && tcp && named(port.Name) == name {
+		if port.Port != nil && tcp && ptr.Deref(port.Name, "") == name {
 			return *port.Port
 		}
 	}
 	return 0
-}
-
-func named(name *string) string {
-	if name == nil {
-		return ""
-	}
-	return *name
 }

@@ -2,17 +2,17 @@ package scope
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 )
 
-// Claims is an index of which operators provide which APIs for which namespaces. Its costs do not depend on the
-// number of other operators.
+// Claims is an index of who provides which APIs where. Its costs do not depend on the number of operators.
 type Claims struct {
 	claims map[string]*claim
 	apis   map[string]*claimants
@@ -50,11 +50,7 @@ func (c *Claims) Set(key string, rival *Rival) []*operatorsv1alpha1.ClusterServi
 		c.concerned(after, affected)
 	}
 	delete(affected, key)
-	var all []*operatorsv1alpha1.ClusterServiceVersion
-	for _, key := range slices.Sorted(maps.Keys(affected)) {
-		all = append(all, affected[key])
-	}
-	return all
+	return lists.ByKey(affected)
 }
 
 // Has reports whether a key has a claim.
@@ -82,11 +78,7 @@ func (c *Claims) Rivals(s Scope, own Claimant) []Rival {
 		}
 	}
 	slices.SortFunc(found, byRight)
-	var rivals []Rival
-	for _, other := range found {
-		rivals = append(rivals, other.rival)
-	}
-	return rivals
+	return lists.Map(found, func(other *claim) Rival { return other.rival })
 }
 
 func newClaim(key string, rival *Rival) *claim {
@@ -113,9 +105,7 @@ func provided(r Rival) []string {
 			keys, kinds = append(keys, namePrefix+api.Name), append(kinds, api.Kind)
 		}
 	}
-	for _, kind := range kinds {
-		keys = append(keys, "kind/"+kind)
-	}
+	keys = append(keys, lists.Map(kinds, func(kind string) string { return "kind/" + kind })...)
 	slices.Sort(keys)
 	return slices.Compact(keys)
 }

@@ -8,6 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 )
 
 // Rival is an operator of another OperatorGroup. CSV is nil for a group with an administrator's list.
@@ -44,8 +46,7 @@ func (s Scope) rival(own Claimant, rivals []Rival) *Rival {
 	return nil
 }
 
-// provides compares names, because a ClusterServiceVersion may have another kind or version. A group lists
-// only kinds.
+// provides compares names: the kind or version may differ. A group lists only kinds.
 func (r Rival) provides(own Claimant) []string {
 	if r.CSV == nil {
 		return common(kindsOf(own.apis()), annotatedAPIs(r.Scope.Group))
@@ -58,11 +59,7 @@ func (r Rival) provides(own Claimant) []string {
 }
 
 func kindsOf(apis []API) []string {
-	var kinds []string
-	for _, api := range apis {
-		kinds = append(kinds, api.Kind)
-	}
-	return slices.Compact(kinds)
+	return slices.Compact(lists.Map(apis, func(api API) string { return api.Kind }))
 }
 
 func (r Rival) String() string {

@@ -7,10 +7,11 @@ import (
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 )
 
-// Failure is why there is no scope. The message begins with OLM v0's text to the letter, since scripts look
-// for it.
+// Failure is why there is no scope. The message begins with OLM v0's text, which scripts look for.
 type Failure struct {
 	Reason  operatorsv1alpha1.ConditionReason
 	Message string
@@ -57,10 +58,7 @@ func supportedTypes(modes []operatorsv1alpha1.InstallMode) string {
 
 // groupNames lists groups in an order that does not change from one reconciliation to the next.
 func groupNames(groups []*operatorsv1.OperatorGroup) string {
-	var names []string
-	for _, group := range groups {
-		names = append(names, group.Name)
-	}
+	names := lists.Map(groups, func(group *operatorsv1.OperatorGroup) string { return group.Name })
 	slices.Sort(names)
 	return strings.Join(names, ", ")
 }

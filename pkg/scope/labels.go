@@ -25,8 +25,7 @@ type selectedLabel struct {
 	selector labels.Selector
 }
 
-// LabelsOf ignores the targets of a group that is being deleted. The labels of a group with an invalid spec
-// stay: a mistake in it must not remove webhooks from namespaces.
+// LabelsOf ignores the targets of deleted groups. Labels of invalid groups stay: a mistake must not remove webhooks.
 func LabelsOf(groups []*operatorsv1.OperatorGroup) NamespaceLabels {
 	index := NamespaceLabels{named: map[string][]string{}, removable: map[string]bool{}}
 	for _, group := range groups {
@@ -72,8 +71,7 @@ func (l NamespaceLabels) Change(namespace *corev1.Namespace) (add, remove []stri
 	return add, remove
 }
 
-// Orphaned returns labels of groups that LabelsOf was not given, which may be deleted. A manager of some
-// namespaces cannot distinguish them from groups of other managers.
+// Orphaned returns labels of groups that LabelsOf was not given: they are deleted, or belong to other managers.
 func (l NamespaceLabels) Orphaned(namespace *corev1.Namespace) []string {
 	var orphaned []string
 	for key := range namespace.Labels {
@@ -95,8 +93,7 @@ func (l NamespaceLabels) wanted(namespace *corev1.Namespace) []string {
 	return wanted
 }
 
-// Unlabelled returns the existing targets that do not have the group's label yet, sorted. There are none with
-// spec.selector: webhooks use the selector itself.
+// Unlabelled returns the existing targets without the label, sorted; none with spec.selector, which webhooks use.
 func (s Scope) Unlabelled(namespaces []*corev1.Namespace) []string {
 	if len(s.Group.Spec.TargetNamespaces) == 0 {
 		return nil

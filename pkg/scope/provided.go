@@ -22,8 +22,7 @@ func ProvidedAPIs(csvs []*operatorsv1alpha1.ClusterServiceVersion) string {
 	return strings.Join(slices.Compact(kinds), ",")
 }
 
-// API is what an operator provides. Name is that of the CustomResourceDefinition or APIService. Kind is
-// kind.version.group.
+// API has the name of the CustomResourceDefinition or APIService, and its kind.version.group.
 type API struct {
 	Name string
 	Kind string

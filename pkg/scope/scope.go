@@ -21,7 +21,6 @@ type Scope struct {
 	Group *operatorsv1.OperatorGroup
 	// Namespaces are the group's targets, sorted. [""] is all namespaces.
 	Namespaces []string
-	Mode       operatorsv1alpha1.InstallModeType
 }
 
 // ForNamespace returns the scope of a namespace with some groups. One that is being deleted does not count:
@@ -48,7 +47,7 @@ func ForNamespace(namespace string, groups []*operatorsv1.OperatorGroup, namespa
 			"spec.selector of OperatorGroup %q (%s) matches no namespace; label the namespaces that it is meant for, or change it",
 			group.Name, metav1.FormatLabelSelector(group.Spec.Selector)))
 	}
-	return Scope{Group: group, Namespaces: targets, Mode: mode(namespace, targets)}, nil
+	return Scope{Group: group, Namespaces: targets}, nil
 }
 
 // Supported returns nil if the ClusterServiceVersion supports the install mode of the scope.
@@ -87,19 +86,6 @@ func (s Scope) Annotations() map[string]string {
 		wellknown.AnnotationOperatorGroup:     s.Group.Name,
 		wellknown.AnnotationOperatorNamespace: s.Group.Namespace,
 		wellknown.AnnotationTargetNamespaces:  strings.Join(s.Namespaces, ","),
-	}
-}
-
-func mode(namespace string, targets []string) operatorsv1alpha1.InstallModeType {
-	switch {
-	case len(targets) > 1:
-		return operatorsv1alpha1.InstallModeTypeMultiNamespace
-	case targets[0] == metav1.NamespaceAll:
-		return operatorsv1alpha1.InstallModeTypeAllNamespaces
-	case targets[0] == namespace:
-		return operatorsv1alpha1.InstallModeTypeOwnNamespace
-	default:
-		return operatorsv1alpha1.InstallModeTypeSingleNamespace
 	}
 }
 

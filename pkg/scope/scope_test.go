@@ -23,26 +23,25 @@ func TestForNamespace(t *testing.T) {
 	for name, test := range map[string]struct {
 		group        *operatorsv1.OperatorGroup
 		others       []*operatorsv1.OperatorGroup
-		wantMode     operatorsv1alpha1.InstallModeType
 		wantSelector *metav1.LabelSelector
 		wantTargets  string
 	}{
-		"all namespaces": {group: groupOf("a"), wantMode: all, wantSelector: &metav1.LabelSelector{}, wantTargets: ""},
+		"all namespaces": {group: groupOf("a"), wantSelector: &metav1.LabelSelector{}, wantTargets: ""},
 		"an empty selector": {
-			group: groupOf("a", selecting(metav1.LabelSelector{})), wantMode: all,
+			group:        groupOf("a", selecting(metav1.LabelSelector{})),
 			wantSelector: &metav1.LabelSelector{}, wantTargets: "",
 		},
-		"the own namespace":   {group: groupOf("a", targeting("own", "own")), wantMode: own, wantSelector: labelled, wantTargets: "own"},
-		"another namespace":   {group: groupOf("a", targeting("red")), wantMode: single, wantSelector: labelled, wantTargets: "red"},
-		"several namespaces":  {group: groupOf("a", targeting("red", "own")), wantMode: multi, wantSelector: labelled, wantTargets: "own,red"},
-		"selected namespaces": {group: groupOf("a", selecting(anyTeam)), wantMode: multi, wantSelector: &byTeam, wantTargets: "blue,red"},
+		"the own namespace":   {group: groupOf("a", targeting("own", "own")), wantSelector: labelled, wantTargets: "own"},
+		"another namespace":   {group: groupOf("a", targeting("red")), wantSelector: labelled, wantTargets: "red"},
+		"several namespaces":  {group: groupOf("a", targeting("red", "own")), wantSelector: labelled, wantTargets: "own,red"},
+		"selected namespaces": {group: groupOf("a", selecting(anyTeam)), wantSelector: &byTeam, wantTargets: "blue,red"},
 		"names win over a selector": {
-			group: groupOf("a", targeting("red"), selecting(anyTeam)), wantMode: single,
+			group:        groupOf("a", targeting("red"), selecting(anyTeam)),
 			wantSelector: labelled, wantTargets: "red",
 		},
 		"next to a group that is being deleted": {
-			group:  groupOf("a", targeting("red")),
-			others: []*operatorsv1.OperatorGroup{groupOf("b", deleted)}, wantMode: single,
+			group:        groupOf("a", targeting("red")),
+			others:       []*operatorsv1.OperatorGroup{groupOf("b", deleted)},
 			wantSelector: labelled, wantTargets: "red",
 		},
 	} {
@@ -54,7 +53,6 @@ func TestForNamespace(t *testing.T) {
 			if scope.Group != test.group {
 				t.Errorf("group %q, want %q", scope.Group.Name, test.group.Name)
 			}
-			same(t, "mode", test.wantMode, scope.Mode)
 			same(t, "selector", test.wantSelector, scope.WebhookSelector())
 			wantAnnotations := map[string]string{
 				"olm.operatorGroup":     "a",

@@ -11,8 +11,7 @@ import (
 // anyNamespace is the key of the OperatorGroups that may select a Namespace with any labels.
 const anyNamespace = "*"
 
-// SelectionKeys returns index keys of an OperatorGroup with a selector: each Namespace that it selects has
-// one of them (SelectableBy). There are none for other groups.
+// SelectionKeys returns the keys of a group with a selector. Each Namespace that it selects has one (SelectableBy).
 func SelectionKeys(group *operatorsv1.OperatorGroup) []string {
 	wanted, err := selectionOf(group)
 	if err != nil || len(wanted.names) > 0 || wanted.everything() {

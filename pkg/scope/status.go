@@ -21,8 +21,7 @@ import (
 const (
 	// ConditionInvalidSelection is True while the namespaces that spec selects cannot be determined.
 	ConditionInvalidSelection = "olm-webhook-manager.io/InvalidNamespaceSelection"
-	// ConditionLabelRefused is True while the label of the group cannot be written to or removed from a
-	// Namespace.
+	// ConditionLabelRefused is True while the label of the group cannot be written or removed.
 	ConditionLabelRefused = "olm-webhook-manager.io/NamespaceLabelRefused"
 	// ConditionAnnotationRefused is True while the annotation olm.providedAPIs cannot be written.
 	ConditionAnnotationRefused = "olm-webhook-manager.io/AnnotationRefused"
@@ -133,4 +132,33 @@ func RefusedLabels(namespaces []string, refused map[string]string) string {
 		causes = append(causes, fmt.Sprintf("and %d more", more))
 	}
 	return strings.Join(causes, "; ") + ": let the manager change the labels of these Namespaces, or remove them from the OperatorGroup"
+}
+
+// referToAccount keeps what OLM's catalog half, which installs bundles, reports of the ServiceAccount.
+func referToAccount(status *operatorsv1.OperatorGroupStatus, group *operatorsv1.OperatorGroup, account *corev1.ServiceAccount, at metav1.Time) {
+	const wayOut = ", or remove spec.serviceAccountName"
+	name := group.Spec.ServiceAccountName
+	said := meta.FindStatusCondition(status.Conditions, operatorsv1.OperatorGroupServiceAccountCondition)
+	switch {
+	case name == "":
+		if said != nil && strings.HasSuffix(said.Message, wayOut) {
+			meta.RemoveStatusCondition(&status.Conditions, said.Type)
+		}
+	case account == nil:
+		status.ServiceAccountRef = nil
+		if said == nil {
+			meta.SetStatusCondition(&status.Conditions, metav1.Condition{
+				Type: operatorsv1.OperatorGroupServiceAccountCondition, Status: metav1.ConditionTrue,
+				Reason: operatorsv1.OperatorGroupServiceAccountReason, LastTransitionTime: at,
+				Message: fmt.Sprintf("ServiceAccount %s not found: create it in namespace %s%s", name, group.Namespace, wayOut),
+			})
+		}
+	default:
+		meta.RemoveStatusCondition(&status.Conditions, operatorsv1.OperatorGroupServiceAccountCondition)
+		if ref := status.ServiceAccountRef; ref == nil || ref.Name != name {
+			status.ServiceAccountRef = &corev1.ObjectReference{
+				APIVersion: "v1", Kind: "ServiceAccount", Namespace: account.Namespace, Name: account.Name, UID: account.UID,
+			}
+		}
+	}
 }

@@ -80,8 +80,7 @@ func (s selection) matches(namespace *corev1.Namespace) bool {
 // everything reports whether all namespaces are selected, as by an empty selector in OLM v0.
 func (s selection) everything() bool { return len(s.names) == 0 && s.labels.Empty() }
 
-// As in OLM v0, targetNames refuses "": it stands for all namespaces in the status, but no namespace would
-// have the label.
+// As in OLM v0, "" is refused: it stands for all namespaces, but no namespace would have the label.
 func targetNames(group *operatorsv1.OperatorGroup) ([]string, error) {
 	if slices.Contains(group.Spec.TargetNamespaces, metav1.NamespaceAll) {
 		return nil, fmt.Errorf(
@@ -93,8 +92,7 @@ func targetNames(group *operatorsv1.OperatorGroup) ([]string, error) {
 	return slices.Compact(names), nil
 }
 
-// namespaceSelector refuses labels that the manager derives from selectors: the absence of its own label
-// would have it set and removed for ever.
+// namespaceSelector refuses the manager's labels: their absence would set and remove them for ever.
 func namespaceSelector(group *operatorsv1.OperatorGroup) (labels.Selector, error) {
 	if group.Spec.Selector == nil {
 		return labels.Everything(), nil

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
 )
@@ -55,14 +56,10 @@ func (o CertManagerRequest) Objects() []*unstructured.Unstructured {
 
 // Each renewal has a new key, so that the use of a leaked key ends.
 func (o CertManagerRequest) leaf(issuer Issuer) *unstructured.Unstructured {
-	dnsNames := make([]any, 0, len(o.Names))
-	for _, name := range o.Names {
-		dnsNames = append(dnsNames, name)
-	}
 	return o.object("Certificate", names.Secret(o.Service), map[string]any{
 		"secretName":     names.Issued(names.Secret(o.Service)),
 		"secretTemplate": o.secretTemplate(),
-		"dnsNames":       dnsNames,
+		"dnsNames":       lists.Map(o.Names, func(name string) any { return name }),
 		"usages":         []any{"digital signature", "server auth"},
 		"privateKey":     o.privateKey(),
 		"duration":       o.Validity.String(),
@@ -133,8 +130,7 @@ func CertificateOf(secret *corev1.Secret) string {
 	return secret.Annotations["cert-manager.io/certificate-name"]
 }
 
-// RemoveCertManagerMetadata removes the labels and annotations of cert-manager from a Secret that it no
-// longer writes.
+// RemoveCertManagerMetadata removes the metadata of cert-manager from a Secret that it no longer writes.
 func RemoveCertManagerMetadata(secret *corev1.Secret) {
 	for _, marks := range []map[string]string{secret.Annotations, secret.Labels} {
 		maps.DeleteFunc(marks, func(mark, _ string) bool {

@@ -1,3 +1,5 @@
+// Package issuers describes what to request from other providers of serving certificates, and what they have
+// issued. It decides nothing about trust: package certs treats what they issue as what the manager minted.
 package issuers
 
 import (
@@ -6,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 )
 
@@ -15,8 +18,7 @@ type Provider struct {
 	SelectsIssuer bool
 	// issued reports whether this issuer issued a Secret, and reissues on request; nil for none.
 	issued func(*corev1.Secret) bool
-	// CRD is the CustomResourceDefinition that exists if the controller is installed; empty if every
-	// cluster has the kinds.
+	// CRD exists if the controller is installed; empty if every cluster has the kinds.
 	CRD string
 	// Kinds are the kinds of the objects that the controller reads. The manager watches all of them.
 	Kinds []Kind
@@ -26,16 +28,13 @@ type Provider struct {
 type Kind struct {
 	Name     string
 	Resource schema.GroupVersionResource
-	// OnlyManaged is set if the cache has only the objects with the manager's label. The manager also
-	// reads the issuers of administrators.
+	// OnlyManaged is set if the cache has only objects with the manager's label, and not those of administrators.
 	OnlyManaged bool
-	// ClusterScoped is set for kinds without a namespace. The manager reads their objects. It creates
-	// and deletes those of the other kinds.
+	// ClusterScoped is set for kinds without a namespace, which the manager reads only. It writes the others.
 	ClusterScoped bool
 }
 
-// Providers is the list of all, the default first. docs/developer/certificate-provider.md
-// lists what else a new one needs.
+// Providers lists all, the default first (docs/developer/certificate-provider.md: how to add one).
 var Providers = []Provider{
 	{Name: managerv1alpha1.ProviderManager},
 	{
@@ -56,11 +55,7 @@ var Providers = []Provider{
 
 // Names returns the names of all certificate providers.
 func Names() []string {
-	var all []string
-	for _, p := range Providers {
-		all = append(all, string(p.Name))
-	}
-	return all
+	return lists.Map(Providers, func(p Provider) string { return string(p.Name) })
 }
 
 // HasController reports whether a controller other than the manager issues the certificates of a provider.

@@ -12,8 +12,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Hanging returns a client of an API server without objects. A webhook that does not answer within
-// 30 s intercepts all writes.
+// Hanging returns a client of an API server without objects. Writes fail after 30 s: a webhook does not answer.
 func Hanging(t testing.TB) kubernetes.Interface {
 	t.Helper()
 	kube, err := kubernetes.NewForConfig(&rest.Config{Host: "http://localhost", Transport: roundTripper(hang), QPS: -1})

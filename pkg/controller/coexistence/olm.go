@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -66,7 +67,7 @@ func listedBy(d appsv1.Deployment, flag string) (listed []string) {
 			if !joined && i+1 < len(arguments) {
 				value = arguments[i+1]
 			}
-			listed = append(listed, split(value)...)
+			listed = append(listed, strings.FieldsFunc(value, func(r rune) bool { return r == ',' || unicode.IsSpace(r) })...)
 		}
 	}
 	return listed
@@ -86,14 +87,4 @@ func overlap(theirs, ours []string) string {
 		return ""
 	}
 	return "namespaces " + strings.Join(both, ", ")
-}
-
-func split(list string) []string {
-	var items []string
-	for item := range strings.SplitSeq(list, ",") {
-		if item = strings.TrimSpace(item); item != "" {
-			items = append(items, item)
-		}
-	}
-	return items
 }

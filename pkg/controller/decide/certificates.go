@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
@@ -117,12 +118,10 @@ func (c *certifier) addNeeded(facts *certs.Facts, decided certs.Decision) (pods 
 }
 
 func (c *certifier) readTrust(secret string) ReadTrust {
-	read := ReadTrust{
-		Deployment: c.deployment, Secret: secret,
+	return ReadTrust{
+		Deployment: c.deployment, Secret: secret, Recorded: recordedWebhooks(c.Status),
 		Selector: csvspec.OwnerSelector(c.Versions()).String(), CRDs: slices.Sorted(maps.Keys(c.Observed.CRDs)),
 	}
-	read.Recorded = recordedWebhooks(c.Status)
-	return read
 }
 
 // maxRecorded limits the live reads for a status, which another client may have written. No operator has so many.
@@ -131,17 +130,11 @@ const maxRecorded = 500
 // recordedWebhooks returns the webhooks of a status, one for each registration.
 func recordedWebhooks(status managerv1alpha1.WebhookRolloutStatus) []managerv1alpha1.WebhookStatus {
 	var all []managerv1alpha1.WebhookStatus
-	known := map[string]bool{}
 	for _, d := range status.Deployments {
-		for _, w := range d.Webhooks {
-			key := fmt.Sprint(w.Type, w.Configuration, w.CRDs)
-			if !known[key] && len(all) < maxRecorded {
-				known[key] = true
-				all = append(all, w)
-			}
-		}
+		all = append(all, d.Webhooks...)
 	}
-	return all
+	all = lists.Unique(all, func(w managerv1alpha1.WebhookStatus) string { return fmt.Sprint(w.Type, w.Configuration, w.CRDs) })
+	return all[:min(len(all), maxRecorded)]
 }
 
 func (c *certifier) takeTrust(facts *certs.Facts, trust Trust) {
@@ -250,9 +243,7 @@ func (c *certifier) certificateOf(facts certs.Facts, decided certs.Decision, pod
 	}
 	result.trust.CAHash, result.trust.RestartedFor = c.startedFor(decided)
 	c.rotateAtPending = c.rotateAtPending || decided.RotateAtPending
-	for _, name := range decided.ResyncPods {
-		result.resync = append(result.resync, pods[name])
-	}
+	result.resync = lists.Map(decided.ResyncPods, func(name string) *corev1.Pod { return pods[name] })
 	return result
 }
 

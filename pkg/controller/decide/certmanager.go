@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
@@ -47,10 +48,8 @@ func (c *certifier) removeCertManager() (steps []rollout.Step, waits bool, err e
 	if !c.Requestable[managerv1alpha1.ProviderCertManager] {
 		return nil, false, nil
 	}
-	var keys []ObjectKey
-	for _, o := range (issuers.CertManagerRequest{Service: c.service, Meta: csvspec.OwnedMeta(c.CSV, "")}).Objects() {
-		keys = append(keys, keyOf(o))
-	}
+	request := issuers.CertManagerRequest{Service: c.service, Meta: csvspec.OwnedMeta(c.CSV, "")}
+	keys := lists.Map(request.Objects(), keyOf)
 	objects, err := c.watched(keys...)
 	for _, key := range keys {
 		steps = append(steps, c.deleteOwned(objects[key].Live)...)
@@ -67,10 +66,7 @@ func (c *certifier) orderFrom(facts *issuers.CertManagerFacts) (i issuance, err 
 		keys = append(keys, issuer)
 	}
 	order := facts.Request.Objects()
-	for _, desired := range order {
-		keys = append(keys, keyOf(desired))
-	}
-	objects, err := c.watched(keys...)
+	objects, err := c.watched(append(keys, lists.Map(order, keyOf)...)...)
 	if err != nil {
 		return issuance{}, err
 	}
@@ -102,8 +98,7 @@ func (c *certifier) issuerKey(named issuers.Issuer) (key ObjectKey, known bool) 
 	}
 }
 
-// occupied returns the message that a Certificate of cert-manager issues into a Secret that the
-// manager needs: each would revert the writes of the other.
+// occupied reports a Certificate of cert-manager that issues into a Secret of the manager: each reverts the other.
 func (c *certifier) occupied(secret *corev1.Secret) (string, error) {
 	if secret == nil || issuers.IssuedBy(secret) != managerv1alpha1.ProviderCertManager || !c.Requestable[managerv1alpha1.ProviderCertManager] {
 		return "", nil

@@ -80,8 +80,7 @@ func TypedCondition(live *unstructured.Unstructured) (*operatorsv2.OperatorCondi
 	return condition, runtime.DefaultUnstructuredConverter.FromUnstructured(live.Object, condition)
 }
 
-// adoptCondition sets the owner reference, without which garbage collection deletes the object, and the labels.
-// It is an update: an apply does not remove what a creation wrote.
+// adoptCondition sets owner and labels by an update: an apply does not remove what a creation wrote.
 func adoptCondition(live *unstructured.Unstructured, csv *operatorsv1alpha1.ClusterServiceVersion) *rollout.Step {
 	adopted := live.DeepCopy()
 	csvspec.SetOwner(adopted, csv)

@@ -137,7 +137,7 @@ func (d *decision) firstStage() []rollout.Step {
 		return steps
 	}
 	if d.liftsRoles() {
-		d.check(d.Requirements.Access.With(d.CSV.Namespace, untyped(d.Observed.Lifted)))
+		d.check(d.Requirements.Access.With(d.CSV.Namespace, d.lifted()))
 	}
 	return d.definitionOwnerSteps()
 }

@@ -7,6 +7,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 )
@@ -17,10 +18,7 @@ func (d *decision) definitionOwnerSteps() []rollout.Step {
 		return nil
 	}
 	desired := owners.DefinitionOwnersOf(d.CSV, d.Observed.Deployments, d.serviceNames(d.CSV), d.Observed.CRDs)
-	var bindings []*rbacv1.RoleBinding
-	for _, o := range d.Owned[owners.RoleBindings] {
-		bindings = append(bindings, o.(*rbacv1.RoleBinding))
-	}
+	bindings := lists.Map(d.Owned[owners.RoleBindings], func(o metav1.Object) *rbacv1.RoleBinding { return o.(*rbacv1.RoleBinding) })
 	var steps []rollout.Step
 	for _, kind := range owners.Kinds {
 		for _, o := range d.Owned[kind] {
@@ -50,10 +48,7 @@ func withOwners(kind owners.Kind, o metav1.Object, references []metav1.OwnerRefe
 }
 
 func uidsOf(references []metav1.OwnerReference) string {
-	var uids []string
-	for _, owner := range references {
-		uids = append(uids, string(owner.UID))
-	}
+	uids := lists.Map(references, func(owner metav1.OwnerReference) string { return string(owner.UID) })
 	slices.Sort(uids)
 	return strings.Join(uids, " ")
 }

@@ -51,8 +51,7 @@ func (d Deletion) Next(now time.Time) (DeletionStep, rollout.Requeue) {
 	}
 }
 
-// Converters returns the versions that continue the conversions of a deleted version: newer ones, and older ones
-// that have a backend. An older one that was never installed has none.
+// Converters returns the versions that continue conversions: newer ones, and older ones with a backend.
 func Converters(relatives lineage.Lineage, backends owners.Backends) []*operatorsv1alpha1.ClusterServiceVersion {
 	older := slices.DeleteFunc(slices.Clone(relatives.Older), func(c *operatorsv1alpha1.ClusterServiceVersion) bool { return !backends.ServesAny(c) })
 	return append(older, relatives.Newer...)
@@ -71,5 +70,5 @@ func OwnedByDefinitions(csv *operatorsv1alpha1.ClusterServiceVersion, relatives 
 			return true
 		}
 	}
-	return owners.HasConversions(csv)
+	return len(owners.ConversionCRDs(csv)) > 0
 }

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs/issuers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
@@ -19,8 +20,7 @@ import (
 
 type chosen struct {
 	issuers.Choice
-	// mistake is why the choice cannot be read. Until it is fixed, the previous provider continues,
-	// and its objects are not changed.
+	// mistake is why the choice cannot be read. Until then the previous provider continues, with unchanged objects.
 	mistake string
 }
 
@@ -128,15 +128,13 @@ var requests = map[managerv1alpha1.CertificateProvider]request{
 	managerv1alpha1.ProviderServiceCA:   {(*certifier).fromServiceCA, (*certifier).removeServiceCA},
 }
 
-// No event announces the result: retries are frequent at first, then in proportion to the wait, at least
-// every 30 s.
+// No event announces the result: the pauses grow in proportion to the wait, up to 30 s.
 func retryAt(since, now time.Time) rollout.Requeue {
 	const shortest, longest = time.Second, 30 * time.Second
 	return rollout.Requeue{At: now.Add(min(max(now.Sub(since), shortest), longest)), Reason: "an issuer has not issued"}
 }
 
-// order returns the live object, but neither writes nor returns that of another client, whose deletion no event
-// reports.
+// order neither writes nor returns an object of another client, whose deletion no event reports.
 func (c *certifier) order(i *issuance, desired, live *unstructured.Unstructured) *unstructured.Unstructured {
 	if live != nil {
 		if refusal := c.refusal(live); refusal != "" {
@@ -180,18 +178,42 @@ func (c *certifier) adoptIssued(secret *corev1.Secret) []rollout.Step {
 		return nil
 	}
 	adopted := secret.DeepCopy()
-	changed := csvspec.SetOwner(adopted, c.CSV)
-	if adopted.Labels == nil {
-		adopted.Labels = map[string]string{}
-	}
-	for label, value := range csvspec.OwnerLabels(c.CSV) {
-		if adopted.Labels[label] != value {
-			adopted.Labels[label], changed = value, true
-		}
-	}
-	if !changed {
+	if !csvspec.SetOwner(adopted, c.CSV) {
 		return nil
 	}
 	metadata := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: adopted.Namespace, Name: adopted.Name, Labels: adopted.Labels, OwnerReferences: adopted.OwnerReferences}}
 	return []rollout.Step{{Verb: rollout.Update, Object: adopted, Live: secret, Drift: drift.Drift{Fields: []string{"metadata"}}, Desired: metadata}}
+}
+
+// removeOtherIssuers deletes the requests, and then what was issued: otherwise it would be reissued. Pods serve
+// a copy. The removal is finished when there are no steps, and nothing waits.
+func (c *certifier) removeOtherIssuers(provider managerv1alpha1.CertificateProvider) (steps []rollout.Step, waits bool, err error) {
+	for _, other := range issuers.Providers {
+		r, has := requests[other.Name]
+		if !has || other.Name == provider {
+			continue
+		}
+		removal, unfinished, err := r.remove(c)
+		if err != nil {
+			return nil, false, err
+		}
+		steps, waits = append(steps, removal...), waits || unfinished
+	}
+	if len(steps) > 0 || waits {
+		return steps, true, nil
+	}
+	for _, name := range []string{names.Issued(names.CA(c.service)), names.Issued(names.Secret(c.service))} {
+		secret := c.Issued[name]
+		if secret != nil && c.refusal(secret) == "" && issuers.IssuedBy(secret) != provider && csvspec.IsManaged(secret) && c.Ownership.Owns(secret) {
+			steps = append(steps, deletion(secret)...)
+		}
+	}
+	return steps, len(steps) > 0, nil
+}
+
+func (c *certifier) deleteOwned(o *unstructured.Unstructured) []rollout.Step {
+	if o == nil || !csvspec.IsManaged(o) || !c.Ownership.Owns(o) || o.GetDeletionTimestamp() != nil {
+		return nil
+	}
+	return []rollout.Step{{Verb: rollout.Delete, Object: o, Live: o}}
 }

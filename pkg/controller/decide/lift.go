@@ -3,9 +3,9 @@ package decide
 import (
 	"slices"
 
-	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/permissions"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
@@ -23,10 +23,12 @@ func (d *decision) liftSteps() []rollout.Step {
 	}
 	desired := permissions.Lift(d.Grants)
 	var roles, others []rollout.Step
-	for _, step := range rollout.Lift(d.CSV, typed(desired), d.Observed.Lifted, d.Observed, d.Upgrade, d.now) {
+	objects := lists.Map(desired, func(o metav1.Object) drift.Object { return o.(drift.Object) })
+	for _, step := range rollout.Lift(d.CSV, objects, d.Observed.Lifted, d.Observed, d.Upgrade, d.now) {
+		boundRole, _ := permissions.Bound(step.Object) // none if the object is a role
 		switch {
 		case d.carriedOut(step.Key()):
-		case step.Verb != rollout.Delete && !isBinding(step.Object):
+		case step.Verb != rollout.Delete && boundRole.Name == "":
 			roles = append(roles, step)
 		default:
 			others = append(others, step)
@@ -37,22 +39,13 @@ func (d *decision) liftSteps() []rollout.Step {
 	}
 	var steps []rollout.Step
 	for _, step := range others {
-		if step.Verb != rollout.Delete && !permissions.BindsRulesOf(step.Object, desired, untyped(d.Observed.Lifted)) {
+		if step.Verb != rollout.Delete && !permissions.BindsRulesOf(step.Object, desired, d.lifted()) {
 			d.notLift(step.Key(), step.Key()+" is not written: the role that it refers to does not have the rules which are lifted; see who changes that role")
 			continue
 		}
 		steps = append(steps, step)
 	}
 	return steps
-}
-
-func isBinding(o drift.Object) bool {
-	switch o.(type) {
-	case *rbacv1.RoleBinding, *rbacv1.ClusterRoleBinding:
-		return true
-	default:
-		return false
-	}
 }
 
 func (d *decision) notLift(key, why string) {
@@ -76,18 +69,7 @@ func (d *decision) replaceLifted(step rollout.Step, written drift.Object) {
 	}
 }
 
-func typed(objects []metav1.Object) []drift.Object {
-	var all []drift.Object
-	for _, o := range objects {
-		all = append(all, o.(drift.Object))
-	}
-	return all
-}
-
-func untyped(objects []drift.Object) []metav1.Object {
-	var all []metav1.Object
-	for _, o := range objects {
-		all = append(all, o)
-	}
-	return all
+// lifted returns the observed lifted permissions in the form of package permissions.
+func (d *decision) lifted() []metav1.Object {
+	return lists.Map(d.Observed.Lifted, func(o drift.Object) metav1.Object { return o })
 }

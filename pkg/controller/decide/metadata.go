@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/labels"
+
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
@@ -33,13 +35,11 @@ func (d *decision) metadataSteps() []rollout.Step {
 	}
 	desired := *d.CSV
 	desired.ObjectMeta = *d.CSV.ObjectMeta.DeepCopy()
+	desired.Annotations = labels.Merge(desired.Annotations, nil)
 	for field, value := range lacking {
 		if field == finalizersField {
 			desired.Finalizers = append(desired.Finalizers, value)
 			continue
-		}
-		if desired.Annotations == nil {
-			desired.Annotations = map[string]string{}
 		}
 		desired.Annotations[strings.TrimPrefix(field, annotationsPrefix)] = value
 	}

@@ -89,8 +89,7 @@ type Trust struct {
 	Validating  []*admissionregistrationv1.ValidatingWebhookConfiguration
 	Mutating    []*admissionregistrationv1.MutatingWebhookConfiguration
 	APIServices []*apiregistrationv1.APIService
-	// Unlabelled are recorded registrations without these labels. Clients with write access to the status
-	// choose them.
+	// Unlabelled are recorded registrations without these labels, which clients with access to the status choose.
 	Unlabelled []drift.Object
 	CRDs       map[string]*apiextensionsv1.CustomResourceDefinition
 }

@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"maps"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -150,20 +151,12 @@ func (r Completed) addTo(d *decision) {
 // Probed are the answers of endpoints.
 type Probed map[backends.Endpoint]backends.Answer
 
-func (r Probed) addTo(d *decision) {
-	for endpoint, answer := range r {
-		d.Observed.Answers[endpoint] = answer
-	}
-}
+func (r Probed) addTo(d *decision) { maps.Copy(d.Observed.Answers, r) }
 
 // Counted are the numbers of objects of CustomResourceDefinitions.
 type Counted map[string]int
 
-func (r Counted) addTo(d *decision) {
-	for name, count := range r {
-		d.Observed.ObjectCounts[name] = count
-	}
-}
+func (r Counted) addTo(d *decision) { maps.Copy(d.Observed.ObjectCounts, r) }
 
 type trusted struct {
 	secret string

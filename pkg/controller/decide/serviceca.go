@@ -57,8 +57,7 @@ func (c *certifier) fromServiceCA(issuers.Issuer) (issuance, error) {
 	return i, nil
 }
 
-// removeServiceCA deletes the ConfigMap for service-ca. The annotation of the Service is removed when
-// the Service is written.
+// removeServiceCA deletes the ConfigMap. The annotation is removed when the Service is written.
 func (c *certifier) removeServiceCA() (steps []rollout.Step, waits bool, err error) {
 	live := c.Observed.Services[c.service]
 	waits = live != nil && live.Annotations[wellknown.AnnotationServingCertSecret] != ""

@@ -53,8 +53,7 @@ type Asker struct {
 // NewAsker returns the asker for the reconciliation of a key, which begins now.
 func NewAsker(k queue.Key) Asker { return Asker{k, time.Now().Add(answerWait)} }
 
-// Of asks when the last answer is older than age, and waits a short time for the new one. The Asker is queued
-// when the new one comes later, and is another.
+// Of asks if the last answer is older than age, and waits for a moment. A later and other answer queues the Asker.
 func (q *Questions[K, A]) Of(subject K, by Asker, age time.Duration) Reply[A] {
 	for {
 		done, wait := q.begin(subject, by, age)

@@ -94,8 +94,7 @@ func isRendered(step rollout.Step) bool {
 // The next reconciliation repeats this step, which must not keep the status from being written.
 func mirrors(step rollout.Step) bool { return step.Verb == rollout.Patch && step.Fields == nil }
 
-// learnRefusal continues without the step: a later one may make the webhook answer that did not. The
-// reconciliation fails at its end, and is retried.
+// learnRefusal continues without the step, as later ones may make the webhook answer. The reconciliation is retried.
 func (r *run) learnRefusal(step rollout.Step, err error) {
 	key := step.Key()
 	refused := decide.Refused{Step: step, Why: fmt.Sprintf("the API server refuses %s: %v", key, err)}

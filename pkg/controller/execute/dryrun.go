@@ -17,8 +17,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
-// refuseOrphaned refuses to write to objects that a deletion has orphaned, which the caches may not show:
-// garbage collection would delete them if they had their owner again.
+// refuseOrphaned stops before it gives orphaned objects their owner again: garbage collection would delete them.
 func (r *run) refuseOrphaned(ctx context.Context, steps []rollout.Step) error {
 	lostOwner := func(step rollout.Step) bool {
 		return step.Live != nil && csvspec.HasOwnerLabels(step.Live, r.csv) && !csvspec.Owns(r.csv, step.Live) && csvspec.Owns(r.csv, step.Object)
@@ -40,8 +39,7 @@ func (r *run) refuseOrphaned(ctx context.Context, steps []rollout.Step) error {
 	return nil
 }
 
-// dryRun asks, once for an object that the process has not written, whether admission changed it. Webhooks that
-// do not take part in dry runs are observed in the write itself.
+// dryRun asks once whether admission changed an object. Webhooks without dry runs are observed in the write itself.
 func (r *run) dryRun(ctx context.Context, steps []rollout.Step) (accepted bool) {
 	for _, step := range steps {
 		if !step.NeedsDryRun || r.dryRuns[step.Key()] {

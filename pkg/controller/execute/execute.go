@@ -52,8 +52,7 @@ type Outcome struct {
 	Deferred error
 }
 
-// Run decides and executes until nothing new is learned. The results of a plan are facts for the next one, so
-// that what follows from a creation need not wait for the caches.
+// Run decides and executes until nothing new is learned: what follows from a creation need not wait for the caches.
 func (e *Executor) Run(ctx context.Context, k queue.Key, facts decide.Facts) (Outcome, error) {
 	r := &run{
 		Executor: e, key: k, facts: facts, csv: facts.CSV, status: facts.Status,

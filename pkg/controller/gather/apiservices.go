@@ -80,8 +80,7 @@ func (g *Gatherer) addServedKinds(s *decide.Facts, by discovery.Asker) {
 	}
 }
 
-// reservedAPI also holds for an installed version: an edit must not do what an installation may not. That
-// one keeps its webhooks, which its author has not given up.
+// reservedAPI also holds for an installed version, which was edited. That one keeps its webhooks.
 func (g *Gatherer) reservedAPI(s *decide.Facts) *scope.Failure {
 	reserved := requirements.ReservedAPI(s.CSV, g.apiServicesOf)
 	for _, group := range slices.Sorted(maps.Keys(s.Observed.OccupiedGroups)) {

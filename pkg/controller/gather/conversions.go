@@ -5,12 +5,14 @@ import (
 	"maps"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
@@ -23,11 +25,9 @@ import (
 // of its versions. A Service that another client deleted is known by its Deployment.
 func (g *Gatherer) Convertible(csv *operatorsv1alpha1.ClusterServiceVersion, ids []string) map[string]*apiextensionsv1.CustomResourceDefinition {
 	found := map[string]*apiextensionsv1.CustomResourceDefinition{}
-	for _, d := range csv.Spec.WebhookDefinitions {
-		for _, name := range d.ConversionCRDs {
-			if crd := g.Caches.CRDs.Get("", name); crd != nil {
-				found[name] = crd
-			}
+	for _, name := range owners.ConversionCRDs(csv) {
+		if crd := g.Caches.CRDs.Get("", name); crd != nil {
+			found[name] = crd
 		}
 	}
 	for _, service := range g.ownServiceNames(csv, ids) {
@@ -40,33 +40,22 @@ func (g *Gatherer) Convertible(csv *operatorsv1alpha1.ClusterServiceVersion, ids
 
 // ConvertibleNames includes declared and recorded definitions before a cache shows their conversion.
 func (g *Gatherer) ConvertibleNames(csv *operatorsv1alpha1.ClusterServiceVersion) []string {
-	all := map[string]bool{}
-	for name := range g.Convertible(csv, []string{informers.OwnerID(csv.Namespace, csv.Name)}) {
-		all[name] = true
-	}
-	for _, d := range csv.Spec.WebhookDefinitions {
-		for _, name := range d.ConversionCRDs {
-			all[name] = true
-		}
-	}
+	convertible := g.Convertible(csv, []string{informers.OwnerID(csv.Namespace, csv.Name)})
+	all := slices.AppendSeq(owners.ConversionCRDs(csv), maps.Keys(convertible))
 	if recorded := g.Caches.Rollouts.Get(csv.Namespace, csv.Name); recorded != nil {
 		for _, d := range recorded.Status.Deployments {
 			for _, w := range d.Webhooks {
-				for _, name := range w.CRDs {
-					all[name] = true
-				}
+				all = append(all, w.CRDs...)
 			}
 		}
 	}
-	return slices.Sorted(maps.Keys(all))
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // ownServiceNames includes missing Services, by their Deployments.
 func (g *Gatherer) ownServiceNames(csv *operatorsv1alpha1.ClusterServiceVersion, ids []string) []string {
-	var all []string
-	for _, service := range g.Caches.Services.OfOwners(ids) {
-		all = append(all, service.Name)
-	}
+	all := lists.Map(g.Caches.Services.OfOwners(ids), func(service *corev1.Service) string { return service.Name })
 	for _, d := range g.Caches.Deployments.OfOwners(ids) {
 		for _, name := range []string{names.Service(d.Name), csvspec.AlternateServiceName(csv, d.Name)} {
 			if g.Caches.Services.Get(csv.Namespace, name) == nil {
@@ -105,26 +94,23 @@ func (g *Gatherer) otherConverters(own []string, crds map[string]*apiextensionsv
 	return others
 }
 
-// foreignConversions are declared conversions that another client set up, and that call an existing Service
-// of others.
+// foreignConversions are declared conversions that another client set up, and that call a Service of others.
 func (g *Gatherer) foreignConversions(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage) (map[string]bool, error) {
 	versions := slices.Concat([]*operatorsv1alpha1.ClusterServiceVersion{csv}, relatives.Older, relatives.Newer)
 	foreign, decided := map[string]bool{}, map[string]bool{}
-	for _, d := range csv.Spec.WebhookDefinitions {
-		for _, name := range d.ConversionCRDs {
-			crd := g.Caches.CRDs.Get("", name)
-			if decided[name] || crd == nil || !conversion.SetUpByOther(crd) {
-				continue
-			}
-			decided[name] = true // a name may be listed any number of times
-			namespace, service := owners.ConvertedBy(crd)
-			calls, err := g.callsAnother(ctx, namespace, service, versions)
-			if err != nil {
-				return nil, err
-			}
-			if calls {
-				foreign[name] = true
-			}
+	for _, name := range owners.ConversionCRDs(csv) {
+		crd := g.Caches.CRDs.Get("", name)
+		if decided[name] || crd == nil || !conversion.SetUpByOther(crd) {
+			continue
+		}
+		decided[name] = true // a name may be listed any number of times
+		namespace, service := owners.ConvertedBy(crd)
+		calls, err := g.callsAnother(ctx, namespace, service, versions)
+		if err != nil {
+			return nil, err
+		}
+		if calls {
+			foreign[name] = true
 		}
 	}
 	return foreign, nil

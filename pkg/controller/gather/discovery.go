@@ -11,6 +11,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/discovery"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
@@ -70,15 +71,14 @@ func (g *Gatherer) builtIn(version schema.GroupVersion, by discovery.Asker) []ru
 	return resources
 }
 
-// catalog reads caches, and asks once for what Kubernetes itself serves. It does not know what other API servers
-// serve.
+// catalog reads caches, and asks once for what Kubernetes itself serves. Other API servers are not asked.
 func (g *Gatherer) catalog(csv *operatorsv1alpha1.ClusterServiceVersion, by discovery.Asker) rules.Catalog {
 	groups := rules.Groups(csv)
 	catalog := rules.Catalog{Closed: len(groups) > 0 && !g.Caches.Aggregation.Absent()}
 	for _, group := range groups {
 		g.addGroup(&catalog, group, by)
 		if catalog.Closed && catalog.Groups[group] == nil && catalog.Names == nil {
-			catalog.Names = g.servedGroups()
+			catalog.Names = lists.Map(g.Caches.APIServices.All(), func(service *apiregistrationv1.APIService) string { return service.Spec.Group })
 		}
 	}
 	return catalog
@@ -99,12 +99,4 @@ func (g *Gatherer) addGroup(catalog *rules.Catalog, group string, by discovery.A
 			catalog.AddDefinition(crd)
 		}
 	}
-}
-
-func (g *Gatherer) servedGroups() []string {
-	names := []string{}
-	for _, service := range g.Caches.APIServices.All() {
-		names = append(names, service.Spec.Group)
-	}
-	return names
 }

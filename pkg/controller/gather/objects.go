@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
@@ -120,14 +121,9 @@ func byService(all []*discoveryv1.EndpointSlice) map[string][]*discoveryv1.Endpo
 }
 
 func (g *Gatherer) addSecrets(s *decide.Facts) {
-	deployments := map[string]bool{}
-	for name := range s.Observed.Deployments {
-		deployments[name] = true
-	}
+	deployments := sets.KeySet(s.Observed.Deployments)
 	for _, version := range s.Versions() {
-		for _, spec := range csvspec.Deployments(version) {
-			deployments[spec.Name] = true
-		}
+		deployments.Insert(csvspec.DeploymentNames(version)...)
 	}
 	for deployment := range deployments {
 		services := []string{names.Service(deployment)}

@@ -82,8 +82,8 @@ func (g *Gatherer) lifted(s *decide.Facts) []drift.Object {
 func (g *Gatherer) labelledAsLifted(s *decide.Facts) (proven, alleged []drift.Object) {
 	ids := informers.OwnerIDs(s.CSV, s.Upgrade.From)
 	for _, o := range slices.Concat(
-		informers.Objects(g.Caches.ClusterRoles.OfOwners(ids)), informers.Objects(g.Caches.ClusterRoleBindings.OfOwners(ids)),
-		informers.Objects(g.Caches.Roles.OfOwners(ids)), informers.Objects(g.Caches.RoleBindings.OfOwners(ids)),
+		drift.Objects(g.Caches.ClusterRoles.OfOwners(ids)), drift.Objects(g.Caches.ClusterRoleBindings.OfOwners(ids)),
+		drift.Objects(g.Caches.Roles.OfOwners(ids)), drift.Objects(g.Caches.RoleBindings.OfOwners(ids)),
 	) {
 		switch {
 		case !permissions.IsLifted(o):

@@ -20,8 +20,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 )
 
-// ReconcileNamespace updates the labels of a Namespace for its OperatorGroups. Each Namespace has its own
-// retries, so that a refused change does not delay the labels of others.
+// ReconcileNamespace updates the labels of one Namespace: a refused change does not delay the labels of others.
 func (r *Reconciler) ReconcileNamespace(ctx context.Context, k queue.Key) (requeue rollout.Requeue, err error) {
 	if r.Caches.Namespaces.Get("", k.Name) != nil && !r.Writes.Fulfilled(k, r.Caches, r.Now()) {
 		return requeue, informers.ErrStale

@@ -3,6 +3,8 @@ package informers
 
 import (
 	"context"
+	"slices"
+	"sync/atomic"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
@@ -11,8 +13,11 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	extensionsinformers "k8s.io/apiextensions-apiserver/pkg/client/informers/externalversions"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 	aggregatorinformers "k8s.io/kube-aggregator/pkg/client/informers/externalversions"
@@ -20,6 +25,7 @@ import (
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/clients"
@@ -156,4 +162,52 @@ func (c *Caches) Synced() bool {
 		}
 	}
 	return true
+}
+
+// Aggregation records whether the API server aggregates APIs. One that does not needs a restart to do so.
+type Aggregation struct{ absent atomic.Bool }
+
+// Absent reports whether the API server does not aggregate APIs.
+func (a *Aggregation) Absent() bool { return a.absent.Load() }
+
+// Discover asks the API server.
+func (a *Aggregation) Discover(ctx context.Context, client rest.Interface) error {
+	err := client.Get().AbsPath("/apis/" + apiregistrationv1.SchemeGroupVersion.String()).Do(ctx).Error()
+	if apierrors.IsNotFound(err) {
+		a.absent.Store(true)
+		return nil
+	}
+	return err
+}
+
+// limited holds factories by namespace: a manager needs no permission to read Secrets and workloads of others.
+type limited struct {
+	derived, labelledPods []informers.SharedInformerFactory
+}
+
+func newLimited(kube kubernetes.Interface, namespaces []string) limited {
+	var l limited
+	for _, namespace := range orAll(namespaces) {
+		of := func(labels string) informers.SharedInformerFactory {
+			return informers.NewSharedInformerFactoryWithOptions(kube, 0, informers.WithNamespace(namespace), selecting(labels))
+		}
+		l.derived = append(l.derived, of(wellknown.LabelManaged+"=true"))
+		l.labelledPods = append(l.labelledPods, of(wellknown.LabelCSV))
+	}
+	return l
+}
+
+func orAll(namespaces []string) []string {
+	if len(namespaces) == 0 {
+		return []string{metav1.NamespaceAll}
+	}
+	return slices.Compact(slices.Sorted(slices.Values(namespaces)))
+}
+
+func each(factories []informers.SharedInformerFactory, which func(informers.SharedInformerFactory) cache.SharedIndexInformer) []cache.SharedIndexInformer {
+	return lists.Map(factories, which)
+}
+
+func (l limited) factories() []factory {
+	return lists.Map(slices.Concat(l.derived, l.labelledPods), func(f informers.SharedInformerFactory) factory { return f })
 }

@@ -17,8 +17,7 @@ import (
 // ErrStale ends a reconciliation that waits until the caches show a write or a deletion, which triggers the next.
 var ErrStale = errors.New("the caches do not show the last writes yet")
 
-// Expectations records writes until the caches show them, because older caches would repeat them. A lost
-// record is harmless: a repeated write changes nothing.
+// Expectations records writes until the caches show them. A lost record is harmless: the write is repeated.
 type Expectations struct {
 	// Grace is how long the caches may lag behind a write.
 	Grace   time.Duration

@@ -10,12 +10,14 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/cache"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/webhookconfig"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs/issuers"
@@ -108,11 +110,7 @@ func by[T any](values func(T) []string) cache.IndexFunc {
 
 func inNamespace[T metav1.Object](names func(T) []string) func(T) []string {
 	return func(o T) []string {
-		var values []string
-		for _, name := range names(o) {
-			values = append(values, o.GetNamespace()+"/"+name)
-		}
-		return values
+		return lists.Map(names(o), func(name string) string { return o.GetNamespace() + "/" + name })
 	}
 }
 
@@ -184,14 +182,8 @@ func GroupsServedBy(o drift.Object) []string {
 }
 
 func apisOf(csv *operatorsv1alpha1.ClusterServiceVersion) []string {
-	var services []string
-	for _, kind := range csvspec.RequiredAPIs(csv) {
-		services = append(services, csvspec.APIServiceName(kind.Group, kind.Version))
-	}
-	for _, owned := range csv.Spec.APIServiceDefinitions.Owned {
-		services = append(services, csvspec.APIServiceName(owned.Group, owned.Version))
-	}
-	return services
+	required := lists.Map(csvspec.RequiredAPIs(csv), func(kind schema.GroupVersionKind) string { return csvspec.APIServiceName(kind.Group, kind.Version) })
+	return append(required, csvspec.APIServices(csv)...)
 }
 
 // Nothing watches issuers of other groups than cert-manager's.

@@ -40,8 +40,7 @@ func (d *OnDemand) Start(end <-chan struct{}) {
 	d.end = end
 }
 
-// Watch returns the cache of a resource, and whether it is filled. Each object that fills it triggers the
-// handler. When the resource has no objects, the caller must retry.
+// Watch returns the cache of a resource, and whether it is filled. Without objects, no event reports that.
 func (d *OnDemand) Watch(resource schema.GroupVersionResource) (filled Store[*unstructured.Unstructured], ok bool) {
 	d.mutex.Lock()
 	defer d.mutex.Unlock()

@@ -5,8 +5,16 @@ import (
 	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/client-go/tools/cache"
 
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
@@ -72,17 +80,8 @@ func (s Store[T]) OfOwners(owners []string) []T {
 	if len(owners) == 1 {
 		return s.OfOwner(owners[0])
 	}
-	var all []T
-	seen := map[string]bool{}
-	for _, owner := range owners {
-		for _, o := range s.OfOwner(owner) {
-			if k := o.GetNamespace() + "/" + o.GetName(); !seen[k] {
-				seen[k] = true
-				all = append(all, o)
-			}
-		}
-	}
-	return all
+	all := slices.Concat(lists.Map(owners, s.OfOwner)...)
+	return lists.Unique(all, func(o T) string { return o.GetNamespace() + "/" + o.GetName() })
 }
 
 // All returns all objects.
@@ -91,7 +90,7 @@ func (s Store[T]) All() []T {
 	for _, informer := range s.Informers {
 		all = append(all, informer.GetStore().List()...)
 	}
-	return typed[T](all)
+	return lists.Map(all, func(o any) T { return o.(T) })
 }
 
 // By returns the objects with a value in an index.
@@ -104,24 +103,7 @@ func (s Store[T]) By(index, value string) []T {
 		}
 		all = append(all, objects...)
 	}
-	return typed[T](all)
-}
-
-func typed[T drift.Object](objects []any) []T {
-	list := make([]T, 0, len(objects))
-	for _, o := range objects {
-		list = append(list, o.(T))
-	}
-	return list
-}
-
-// Objects returns a list of objects of any type.
-func Objects[T drift.Object](list []T) []drift.Object {
-	all := make([]drift.Object, 0, len(list))
-	for _, o := range list {
-		all = append(all, o)
-	}
-	return all
+	return lists.Map(all, func(o any) T { return o.(T) })
 }
 
 // Handler calls changed with both states of an object; nil stands for one that does not exist.
@@ -138,4 +120,37 @@ func Handler(changed func(before, after drift.Object)) cache.ResourceEventHandle
 			changed(o.(drift.Object), nil)
 		},
 	}
+}
+
+// OwnerID returns the index value of a ClusterServiceVersion: its namespace and its name as a label value.
+func OwnerID(namespace, csv string) string { return namespace + "/" + names.LabelValue(csv) }
+
+// OwnerIDs returns the owner IDs of a ClusterServiceVersion and of the versions that it replaces.
+func OwnerIDs(csv *operatorsv1alpha1.ClusterServiceVersion, older []*operatorsv1alpha1.ClusterServiceVersion) []string {
+	versions := append([]*operatorsv1alpha1.ClusterServiceVersion{csv}, older...)
+	return lists.Map(versions, func(c *operatorsv1alpha1.ClusterServiceVersion) string { return OwnerID(c.Namespace, c.Name) })
+}
+
+// OwnersOf returns owner IDs by owner references, or else by owner labels. Pods and EndpointSlices inherit
+// labels.
+func OwnersOf(o drift.Object) []string {
+	switch o := o.(type) {
+	case *operatorsv1alpha1.ClusterServiceVersion:
+		return []string{OwnerID(o.Namespace, o.Name)}
+	case *corev1.Pod:
+		return []string{o.Namespace + "/" + o.Labels[wellknown.LabelCSV]}
+	case *discoveryv1.EndpointSlice:
+		return []string{o.Namespace + "/" + o.Labels[wellknown.LabelOwner]}
+	}
+	var owners []string
+	for _, reference := range o.GetOwnerReferences() {
+		if groupkind.IsOwner(reference, groupkind.ClusterServiceVersion) {
+			owners = append(owners, OwnerID(o.GetNamespace(), reference.Name))
+		}
+	}
+	labels := o.GetLabels()
+	if len(owners) == 0 && labels[wellknown.LabelOwnerKind] == operatorsv1alpha1.ClusterServiceVersionKind {
+		owners = append(owners, labels[wellknown.LabelOwnerNamespace]+"/"+labels[wellknown.LabelOwner])
+	}
+	return owners
 }

@@ -9,6 +9,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
 )
@@ -16,20 +17,14 @@ import (
 // Pods are the pods that any of some selectors selects, each once.
 func (r *Reader) Pods(ctx context.Context, namespace string, selectors []string) ([]*corev1.Pod, error) {
 	var all []*corev1.Pod
-	listed := map[types.UID]bool{}
 	for _, selector := range selectors {
 		pods, err := r.Kube.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{LabelSelector: selector})
 		if err != nil {
 			return nil, err
 		}
-		for _, pod := range Pointers(pods.Items) {
-			if !listed[pod.UID] {
-				listed[pod.UID] = true
-				all = append(all, pod)
-			}
-		}
+		all = append(all, Pointers(pods.Items)...)
 	}
-	return all, nil
+	return lists.Unique(all, func(pod *corev1.Pod) types.UID { return pod.UID }), nil
 }
 
 // Services returns all Services of a namespace.

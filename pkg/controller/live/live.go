@@ -12,10 +12,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	"k8s.io/client-go/kubernetes"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs/issuers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/clients"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
 )
 
 // Reader reads from the API server what must not come from a cache.
@@ -36,11 +40,8 @@ func (r *Reader) Secret(ctx context.Context, namespace, name string) (*corev1.Se
 // IssuedSecret returns the Secret of a Certificate of cert-manager; empty if that does not exist.
 func (r *Reader) IssuedSecret(ctx context.Context, name types.NamespacedName) (string, error) {
 	certificate, err := r.Dynamic.Resource(issuers.Certificates).Namespace(name.Namespace).Get(ctx, name.Name, metav1.GetOptions{})
-	if apierrors.IsNotFound(err) {
-		return "", nil
-	}
 	if err != nil {
-		return "", err
+		return "", utilerrors.FilterOut(err, apierrors.IsNotFound)
 	}
 	target, _, _ := unstructured.NestedString(certificate.Object, "spec", "secretName")
 	return target, nil
@@ -66,4 +67,25 @@ func UserName(ctx context.Context, kube kubernetes.Interface) (string, error) {
 	default:
 		return review.Status.UserInfo.Username, nil
 	}
+}
+
+// OwnershipOf reads the API server for the proof of ownership, with the objects that InstallPlans created.
+func (r *Reader) OwnershipOf(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion) (owners.Ownership, error) {
+	current, err := r.OLM.WebhookRollouts(csv.Namespace).Get(ctx, csv.Name, metav1.GetOptions{})
+	if err != nil && !apierrors.IsNotFound(err) {
+		return owners.Ownership{}, err
+	}
+	services, err := r.Services(ctx, csv.Namespace)
+	if err != nil {
+		return owners.Ownership{}, err
+	}
+	// A client returns an empty object together with an error.
+	o := owners.NewOwnership([]*operatorsv1alpha1.ClusterServiceVersion{csv}, services, current)
+	plans, err := r.OLM.InstallPlans(csv.Namespace).List(ctx, metav1.ListOptions{})
+	if err == nil {
+		o.Planned = owners.InstallPlanObjects(csv, plans.Items)
+	} else if !apierrors.IsNotFound(err) { // a cluster without OLM does not have the kind
+		return o, err
+	}
+	return o, nil
 }

@@ -7,10 +7,9 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
@@ -38,29 +37,16 @@ func (r *Reader) Registrations(ctx context.Context, which metav1.ListOptions) (R
 	return Registrations{Pointers(validating.Items), Pointers(mutating.Items), Pointers(apiServices)}, nil
 }
 
-// Proven returns the registrations that belong to a ClusterServiceVersion by more than their labels.
-func (l Registrations) Proven(o owners.Ownership) Registrations {
-	return Registrations{owners.Proven(o, l.Validating), owners.Proven(o, l.Mutating), owners.Proven(o, l.APIServices)}
-}
-
 // All returns the registrations in the order of deletion: webhooks first, which could deny the others.
 func (l Registrations) All() []drift.Object {
-	return slices.Concat(informers.Objects(l.Validating), informers.Objects(l.Mutating), informers.Objects(l.APIServices))
+	return slices.Concat(drift.Objects(l.Validating), drift.Objects(l.Mutating), drift.Objects(l.APIServices))
 }
 
 // apiServices returns the selected APIServices; none if the API server does not serve the kind.
 func (r *Reader) apiServices(ctx context.Context, which metav1.ListOptions) ([]apiregistrationv1.APIService, error) {
 	list, err := r.Aggregator.ApiregistrationV1().APIServices().List(ctx, which)
-	if apierrors.IsNotFound(err) {
-		return nil, nil
-	}
 	if err != nil {
-		return nil, err
+		return nil, utilerrors.FilterOut(err, apierrors.IsNotFound)
 	}
 	return list.Items, nil
-}
-
-// Unproven returns the objects that belong to no version.
-func Unproven(o owners.Ownership, objects []drift.Object) []drift.Object {
-	return slices.DeleteFunc(slices.Clone(objects), func(object drift.Object) bool { return o.Proves(object) })
 }

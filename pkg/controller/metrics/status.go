@@ -8,6 +8,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 )
 
@@ -36,18 +37,10 @@ var (
 )
 
 // webhookStates are all states, as labels that thousands of series share.
-var webhookStates = statesAsLabels(
+var webhookStates = lists.Map([]managerv1alpha1.WebhookState{
 	managerv1alpha1.WebhookWaiting, managerv1alpha1.WebhookRegistered, managerv1alpha1.WebhookUnreachable, managerv1alpha1.WebhookBlocked,
 	managerv1alpha1.WebhookDisabled,
-)
-
-func statesAsLabels(states ...managerv1alpha1.WebhookState) []*dto.LabelPair {
-	var labels []*dto.LabelPair
-	for _, s := range states {
-		labels = append(labels, label("state", string(s)))
-	}
-	return labels
-}
+}, func(s managerv1alpha1.WebhookState) *dto.LabelPair { return label("state", string(s)) })
 
 func (s statusCollector) Describe(to chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{descWebhook, descExpiry, descStart, descRenewal, descPhase, descLost, descRejected, descCondition} {
@@ -99,10 +92,8 @@ func gaugeOf(desc *prometheus.Desc, value float64, labels ...*dto.LabelPair) gau
 	return gauge{desc, value, labels}
 }
 
-// Desc is the metric's name and help.
 func (g gauge) Desc() *prometheus.Desc { return g.desc }
 
-// Write gives the metric away.
 func (g gauge) Write(to *dto.Metric) error {
 	to.Label, to.Gauge = g.labels, &dto.Gauge{Value: &g.value}
 	return nil

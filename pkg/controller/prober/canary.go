@@ -81,8 +81,7 @@ func serviceOf(e backends.Endpoint) probe.Target {
 	return probe.Target{Address: e.ServerName, ServerName: e.ServerName, What: "the Service"}
 }
 
-// sendCanary registers a canary and calls it once under each bundle until a call fails. Then it calls reached,
-// which may be nil, and deletes the canary.
+// sendCanary calls a canary under each bundle until a call fails, then calls reached (may be nil), and deletes it.
 func (p *Prober) sendCanary(
 	ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, e backends.Endpoint, paths []string, bundles [][]byte,
 	reached func(*admissionregistrationv1.ValidatingWebhookConfiguration),
@@ -139,8 +138,7 @@ func (p *Prober) request(ctx context.Context, csv *operatorsv1alpha1.ClusterServ
 	return err
 }
 
-// callBackends calls a Service under the new CA only, on enough connections to reach all backends if the result
-// is conclusive. It is unknown which backend answered, so each one gets the result.
+// callBackends calls a Service under the new CA only. Each backend gets the result: it is unknown which one answered.
 func (p *Prober) callBackends(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, service, asked *corev1.Service, behind []backends.Backend, endpoints []*discoveryv1.EndpointSlice, serving *certs.Serving) []certs.Backend {
 	calls := serving.Sampling(backends.SamplingObstacle(service, asked, behind, endpoints))
 	found := certs.Backend{}

@@ -115,8 +115,7 @@ func backendOf(b backends.Backend, results []probe.Result, serving *certs.Servin
 	return seen
 }
 
-// addRecorded adds when the manager last wrote, or tried to write, the annotation of a pod. The live pod
-// may lack it: without the record, each reconciliation would write it.
+// addRecorded adds when the annotation of a pod was last written: without it, each reconciliation would write it.
 func addRecorded(seen *certs.Backend, written time.Time) {
 	if !written.After(seen.ResyncedAt) {
 		return

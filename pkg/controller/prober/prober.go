@@ -11,6 +11,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/clients"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/decide"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/live"
@@ -55,10 +56,9 @@ func (p *Prober) ProbeEndpoints(ctx context.Context, csv *operatorsv1alpha1.Clus
 
 // dialEndpoints adds the answers of endpoints. It reports whether any pod could be dialled.
 func (p *Prober) dialEndpoints(ctx context.Context, endpoints []backends.Endpoint, trust []byte, answers decide.Probed) bool {
-	targets := make([]probe.Target, 0, len(endpoints))
-	for _, e := range endpoints {
-		targets = append(targets, probe.Target{Address: e.Address, ServerName: e.ServerName, What: e.What, Call: callOf(e)})
-	}
+	targets := lists.Map(endpoints, func(e backends.Endpoint) probe.Target {
+		return probe.Target{Address: e.Address, ServerName: e.ServerName, What: e.What, Call: callOf(e)}
+	})
 	results := probe.All(ctx, targets, trust, p.options())
 	if probe.NoneDialled(ofPods(endpoints, results)) {
 		return false

@@ -16,8 +16,7 @@ const (
 	Urgent Priority = iota
 	// Regular is for objects that a change affects.
 	Regular
-	// Low is for resyncs, and for changes that the manager has written itself. A more urgent change that arrives
-	// first saves the reconciliation.
+	// Low is for resyncs, and for changes of the manager itself: a more urgent change may come first.
 	Low
 
 	priorities

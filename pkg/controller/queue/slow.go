@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// slowAfter is the duration from which a reconciliation counts as slow: pods that do not answer, or requests that an
-// admission webhook holds.
+// slowAfter is from when a reconciliation is slow: pods do not answer, or an admission webhook holds requests.
 const slowAfter = time.Second
 
 // SlowKeys limits how many workers reconcile slow keys of one namespace at once, so that a tenant does not occupy all of
@@ -33,20 +32,15 @@ func (s *SlowKeys) Start(k Key) (end func(took time.Duration, completed bool), o
 	defer s.mutex.Unlock()
 	counts := s.slow[k]
 	if counts && s.running[k.Namespace] >= s.limit {
-		s.wait(k)
+		if !slices.Contains(s.waiting[k.Namespace], k) {
+			s.waiting[k.Namespace] = append(s.waiting[k.Namespace], k)
+		}
 		return nil, false
 	}
 	if counts {
 		s.running[k.Namespace]++
 	}
 	return func(took time.Duration, completed bool) { s.end(k, counts, took, completed) }, true
-}
-
-func (s *SlowKeys) wait(k Key) {
-	if slices.Contains(s.waiting[k.Namespace], k) {
-		return
-	}
-	s.waiting[k.Namespace] = append(s.waiting[k.Namespace], k)
 }
 
 func (s *SlowKeys) end(k Key, counted bool, took time.Duration, completed bool) {
@@ -68,8 +62,7 @@ func (s *SlowKeys) end(k Key, counted bool, took time.Duration, completed bool) 
 	}
 }
 
-// next adds the key that waits longest. Every reconciliation in the namespace calls it at its end: the key that was added
-// before may not be slow any more, and the next one would wait for ever.
+// next adds the key that waits longest. Each reconciliation ends with it, as the previous key may not be slow any more.
 func (s *SlowKeys) next(namespace string) {
 	keys := s.waiting[namespace]
 	if len(keys) == 0 {

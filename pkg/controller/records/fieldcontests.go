@@ -5,9 +5,11 @@ import (
 	"sync"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
@@ -48,9 +50,6 @@ type fieldContest struct {
 func (f *FieldContests) Wrote(object FieldObject, fields map[string]string, now time.Time) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
-	if f.known == nil {
-		f.known = map[FieldObject]fieldContest{}
-	}
 	f.sweep(now)
 	contest, there := f.known[object]
 	contest.at = now
@@ -61,7 +60,7 @@ func (f *FieldContests) Wrote(object FieldObject, fields map[string]string, now 
 		contest.Repairs = contest.Repairs.Repaired(drift.Drift{Fields: rewritten}, now)
 	}
 	maps.Copy(contest.Values, fields)
-	f.known[object] = contest
+	put(&f.known, object, contest)
 }
 
 // sweep removes what no pause needs any longer. It reads all objects, so it runs once a minute.
@@ -82,16 +81,31 @@ func (f *FieldContests) Held(object FieldObject, fields map[string]string, now t
 	return held, until, why
 }
 
-// Of returns the record of the repairs of an object.
-func (f *FieldContests) Of(object FieldObject) drift.Contest {
-	contest, _ := f.Contest(object)
-	return contest.Repairs
-}
-
 // Contest returns a copy of the record of an object.
 func (f *FieldContests) Contest(object FieldObject) (_ drift.FieldContest, known bool) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
 	contest, known := f.known[object]
 	return drift.FieldContest{Values: maps.Clone(contest.Values), Repairs: contest.Repairs}, known
+}
+
+// Resynced records the annotation AnnotationResyncedAt of a pod as the API server returned it, or now if the write
+// was refused or the annotation was removed. The values differ, so the writes are no repairs.
+func (f *FieldContests) Resynced(pod, written *corev1.Pod, now time.Time) {
+	at := now
+	value := written.Annotations[wellknown.AnnotationResyncedAt]
+	if kept, err := time.Parse(time.RFC3339Nano, value); err == nil && value != pod.Annotations[wellknown.AnnotationResyncedAt] {
+		at = kept
+	}
+	f.Wrote(FieldObjectOf("Pod", pod), map[string]string{AnnotationField(wellknown.AnnotationResyncedAt): at.Format(time.RFC3339Nano)}, now)
+}
+
+// ResyncedAt returns the last time of Resynced; zero for never.
+func (f *FieldContests) ResyncedAt(pod *corev1.Pod) time.Time {
+	contest, _ := f.Contest(FieldObjectOf("Pod", pod))
+	at, err := time.Parse(time.RFC3339Nano, contest.Values[AnnotationField(wellknown.AnnotationResyncedAt)])
+	if err != nil {
+		return time.Time{}
+	}
+	return at
 }

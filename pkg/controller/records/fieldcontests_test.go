@@ -25,8 +25,8 @@ func TestFieldContests(t *testing.T) {
 	if !slices.Equal(held, []string{"a"}) || !until.Equal(now.Add(time.Minute)) || !strings.Contains(why, "Namespace shop") {
 		t.Errorf("held %v until %v: %s", held, until, why)
 	}
-	contest := f.Of(shop)
-	installtest.Same(t, "it is recorded as a contest", true, contest.Contested())
+	contest, _ := f.Contest(shop)
+	installtest.Same(t, "it is recorded as a contest", true, contest.Repairs.Contested())
 	if held, _, _ := f.Held(shop, map[string]string{"a": ""}, now); len(held) > 0 {
 		t.Errorf("removed: held %v", held)
 	}

@@ -33,10 +33,7 @@ func (r *LabelRefusals) Refused(namespace string, labels []string, message strin
 	if before.message == message && slices.Equal(before.labels, labels) {
 		return nil
 	}
-	if r.known == nil {
-		r.known = map[string]labelRefusal{}
-	}
-	r.known[namespace] = labelRefusal{labels, message}
+	put(&r.known, namespace, labelRefusal{labels, message})
 	return slices.Concat(before.labels, labels)
 }
 

@@ -1,5 +1,15 @@
 package records
 
+import (
+	"maps"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
+)
+
 // Records are all records of a process.
 type Records struct {
 	Repairs       Repairs
@@ -9,4 +19,84 @@ type Records struct {
 	Unlabelled    LabelRefusals
 	Contested     FieldContests
 	Unregistered  Unregistered
+}
+
+// put stores a value in a map, and creates the map first. The zero value of each record is empty.
+func put[K comparable, V any](m *map[K]V, key K, value V) {
+	if *m == nil {
+		*m = map[K]V{}
+	}
+	(*m)[key] = value
+}
+
+// CreationTimes is more precise than metadata.creationTimestamp. A lost record makes a registration a second younger.
+type CreationTimes struct {
+	mutex sync.Mutex
+	at    map[types.UID]time.Time
+	order []types.UID // the oldest first
+}
+
+// creationTimeKept is how long a creation time matters.
+const creationTimeKept = time.Minute
+
+// Add records that an object was created now.
+func (t *CreationTimes) Add(o drift.Object, now time.Time) {
+	t.mutex.Lock()
+	defer t.mutex.Unlock()
+	for len(t.order) > 0 && now.Sub(t.at[t.order[0]]) > creationTimeKept {
+		delete(t.at, t.order[0])
+		t.order = t.order[1:]
+	}
+	put(&t.at, o.GetUID(), now)
+	t.order = append(t.order, o.GetUID())
+}
+
+// Of returns the recorded creation times of some registrations.
+func (t *CreationTimes) Of(registrations []types.UID) map[types.UID]time.Time {
+	t.mutex.Lock()
+	defer t.mutex.Unlock()
+	created := map[types.UID]time.Time{}
+	for _, uid := range registrations {
+		if at, known := t.at[uid]; known {
+			created[uid] = at
+		}
+	}
+	return created
+}
+
+// Unregistered records when the last registration or conversion of a deleted ClusterServiceVersion ended: for a moment
+// API servers still call its pods. After a restart nothing is recorded, and nothing waits.
+type Unregistered struct {
+	mutex sync.Mutex
+	at    map[types.UID]unregistration
+}
+
+type unregistration struct{ first, last time.Time }
+
+const (
+	// unregisteredKept is how long such a time matters.
+	unregisteredKept = time.Hour
+	// unregisteredLimit is how long another client that restores what was removed can extend the wait.
+	unregisteredLimit = 10 * time.Second
+)
+
+// Add records the time of a ClusterServiceVersion.
+func (u *Unregistered) Add(csv types.UID, now time.Time) {
+	u.mutex.Lock()
+	defer u.mutex.Unlock()
+	maps.DeleteFunc(u.at, func(_ types.UID, recorded unregistration) bool { return now.Sub(recorded.last) > unregisteredKept })
+	recorded, known := u.at[csv]
+	switch {
+	case !known:
+		put(&u.at, csv, unregistration{now, now})
+	case now.Sub(recorded.first) <= unregisteredLimit:
+		put(&u.at, csv, unregistration{recorded.first, now})
+	}
+}
+
+// At returns the recorded time, or the zero time.
+func (u *Unregistered) At(csv types.UID) time.Time {
+	u.mutex.Lock()
+	defer u.mutex.Unlock()
+	return u.at[csv].last
 }

@@ -34,13 +34,10 @@ func NameOf(csv *operatorsv1alpha1.ClusterServiceVersion) types.NamespacedName {
 func (c *Repairs) change(csv types.NamespacedName, f func(objectRecords)) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	if c.records == nil {
-		c.records = map[types.NamespacedName]objectRecords{}
-	}
 	r, known := c.records[csv]
 	if !known {
 		r = objectRecords{map[string]drift.Write{}, map[string]drift.Contest{}}
-		c.records[csv] = r
+		put(&c.records, csv, r)
 	}
 	f(r)
 }

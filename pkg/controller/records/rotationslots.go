@@ -10,8 +10,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
 )
 
-// RotationSlots limits concurrent rotations. A slot is reserved until the caches show the rotation, or slotKept
-// is over. A lost record is harmless: more rotations run at once.
+// RotationSlots reserves slots until the caches show the rotations. A lost record only allows more of them.
 type RotationSlots struct {
 	mutex sync.Mutex
 	kept  map[types.NamespacedName]time.Time
@@ -41,10 +40,7 @@ func (p *RotationSlots) Reserve(this types.NamespacedName, secrets []*corev1.Sec
 	}
 	delete(taken, this)
 	if len(taken) < limit {
-		if p.kept == nil {
-			p.kept = map[types.NamespacedName]time.Time{}
-		}
-		p.kept[this] = now
+		put(&p.kept, this, now)
 	}
 	return len(taken)
 }

@@ -37,12 +37,9 @@ func (s *Scopes) Of(namespace string, groups []*operatorsv1.OperatorGroup, find 
 	if known, found := s.known[namespace]; found && known.groups == as {
 		return known.scope, known.failure
 	}
-	if s.known == nil {
-		s.known = map[string]knownScope{}
-	}
 	found, failure := find()
 	found.Namespaces = slices.Clip(found.Namespaces) // all share them
-	s.known[namespace] = knownScope{groups: as, scope: found, failure: failure}
+	put(&s.known, namespace, knownScope{groups: as, scope: found, failure: failure})
 	return found, failure
 }
 

@@ -33,8 +33,7 @@ type Reporter struct {
 	Metrics *metrics.Metrics
 }
 
-// ReportWhenDue reports unless it may be delayed, and returns when to reconcile next. Changes that people and
-// later reconciliations rely on are not delayed in the WebhookRollout.
+// ReportWhenDue may delay a report, but no change that people or later reconciliations rely on. It returns the requeue.
 func (r *Reporter) ReportWhenDue(ctx context.Context, k queue.Key, facts decide.Facts, outcome execute.Outcome) (rollout.Requeue, error) {
 	at := report.DelayUntil(outcome.CSV.Status, facts.Status, outcome.Status, outcome.Phases, outcome.Deployments, r.Rollout.StatusDelay)
 	if !r.Now().Before(at) {

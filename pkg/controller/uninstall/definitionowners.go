@@ -5,6 +5,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
@@ -47,10 +48,7 @@ func (u *Uninstaller) cleanUp(ctx context.Context, k owners.Kind, o metav1.Objec
 		return refusal("change the owner references of", k.Name+" "+o.GetNamespace()+"/"+o.GetName(), u.Writer.SetOwners(ctx, k, o, owners.WithoutDefinitionOwners(o)))
 	default:
 		err := u.Metadata.Resource(k.Resource).Namespace(o.GetNamespace()).Delete(ctx, o.GetName(), metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(o.GetUID()))})
-		if apierrors.IsNotFound(err) {
-			return nil
-		}
-		return refusal("delete", k.Name+" "+o.GetNamespace()+"/"+o.GetName(), err)
+		return refusal("delete", k.Name+" "+o.GetNamespace()+"/"+o.GetName(), utilerrors.FilterOut(err, apierrors.IsNotFound))
 	}
 }
 

@@ -11,8 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// dryDeletion returns the request as a dry run. An API server ignores the parameter dryRun of a deletion that has
-// options in its body, so the field of the options is set.
+// dryDeletion sets the option of the body: API servers ignore the parameter dryRun of a deletion with options.
 func dryDeletion(r *http.Request) (*http.Request, error) {
 	var text []byte
 	if r.Body != nil {

@@ -10,7 +10,6 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/live"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
@@ -28,7 +27,7 @@ func (u *Uninstaller) delegations(ctx context.Context, owned metav1.ListOptions)
 	if err != nil {
 		return nil, err
 	}
-	bindings := append(informers.Objects(live.Pointers(delegators.Items)), informers.Objects(live.Pointers(readers.Items))...)
+	bindings := append(drift.Objects(live.Pointers(delegators.Items)), drift.Objects(live.Pointers(readers.Items))...)
 	return slices.DeleteFunc(bindings, func(o drift.Object) bool { return !permissions.Delegates(o) }), nil
 }
 
@@ -52,11 +51,7 @@ func (u *Uninstaller) deletePermissions(ctx context.Context, csv *operatorsv1alp
 		return err
 	}
 	granted = slices.DeleteFunc(granted, func(o drift.Object) bool { return isCollected(o) || permissions.Delegates(o) })
-	if err := u.deleteAll(ctx, owners.Proven(ownership, granted)); err != nil {
-		return err
-	}
-	u.reportLeft(csv, live.Unproven(ownership, granted))
-	return nil
+	return u.deleteProven(ctx, csv, granted, ownership)
 }
 
 // Garbage collection may already have removed the owner reference.
@@ -83,7 +78,7 @@ func (u *Uninstaller) permissions(ctx context.Context, which metav1.ListOptions)
 		return nil, err
 	}
 	return slices.Concat(
-		informers.Objects(live.Pointers(clusterRoleBindings.Items)), informers.Objects(live.Pointers(clusterRoles.Items)),
-		informers.Objects(live.Pointers(bindings.Items)), informers.Objects(live.Pointers(roles.Items)),
+		drift.Objects(live.Pointers(clusterRoleBindings.Items)), drift.Objects(live.Pointers(clusterRoles.Items)),
+		drift.Objects(live.Pointers(bindings.Items)), drift.Objects(live.Pointers(roles.Items)),
 	), nil
 }

@@ -30,8 +30,7 @@ type Plan struct {
 	Refused RefusedError
 }
 
-// ManagerPlan runs Manager with clients that send every write as a dry run, so that the list cannot differ. It returns
-// an error of Manager, such as a conversion in use, with the writes before it.
+// ManagerPlan runs Manager with dry runs: the list cannot differ. With an error it returns the writes before it.
 func ManagerPlan(ctx context.Context, config *rest.Config, namespaces ...string) (Plan, error) {
 	plan := &writePlan{}
 	known, err := clients.New(config)

@@ -27,8 +27,7 @@ func refusal(verb, object string, err error) error {
 	return RefusedError{fmt.Sprintf("the API server refuses to %s %s: %s", verb, object, cause)}
 }
 
-// Refusals returns the refusals in an error, or the error if it has another cause. The API server names the
-// verb, the user and the resource of a read that it refuses.
+// Refusals returns the refusals in an error, which name the verb, user and resource; or else the error.
 func Refusals(err error) (RefusedError, error) {
 	var refused RefusedError
 	switch {

@@ -7,16 +7,20 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/live"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/conversion"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
@@ -34,13 +38,11 @@ func (u *Uninstaller) Unregister(ctx context.Context, csv, successor *operatorsv
 		return false, err
 	}
 	all := registrations.All()
-	proven := owners.Proven(ownership, all)
-	if err := u.deleteAll(ctx, proven); err != nil {
+	if err := u.deleteProven(ctx, csv, all, ownership); err != nil {
 		return false, err
 	}
-	u.reportLeft(csv, live.Unproven(ownership, all))
 	// One that was deleted before has a finalizer of another client.
-	return slices.ContainsFunc(proven, func(o drift.Object) bool { return o.GetDeletionTimestamp() == nil }), nil
+	return slices.ContainsFunc(owners.Proven(ownership, all), func(o drift.Object) bool { return o.GetDeletionTimestamp() == nil }), nil
 }
 
 // deleteDelegations deletes the permissions that aggregated API servers need for each call.
@@ -49,11 +51,7 @@ func (u *Uninstaller) deleteDelegations(ctx context.Context, csv *operatorsv1alp
 	if err != nil {
 		return err
 	}
-	if err := u.deleteAll(ctx, owners.Proven(ownership, delegations)); err != nil {
-		return err
-	}
-	u.reportLeft(csv, live.Unproven(ownership, delegations))
-	return nil
+	return u.deleteProven(ctx, csv, delegations, ownership)
 }
 
 // reportLeft reports objects that stay, because only the labels name the ClusterServiceVersion as owner.
@@ -61,10 +59,7 @@ func (u *Uninstaller) reportLeft(csv *operatorsv1alpha1.ClusterServiceVersion, l
 	if len(left) == 0 {
 		return
 	}
-	var keys []string
-	for _, o := range left {
-		keys = append(keys, drift.KeyOf(o))
-	}
+	keys := lists.Map(left, drift.KeyOf)
 	slices.Sort(keys)
 	message := fmt.Sprintf("%s: not deleted, because only labels name ClusterServiceVersion %s/%s as the owner: no record, InstallPlan or bundle install has created them. Delete them if they are not needed",
 		listed(slices.Compact(keys)), csv.Namespace, csv.Name)
@@ -81,4 +76,19 @@ func listed(keys []string) string {
 		return strings.Join(keys, ", ")
 	}
 	return fmt.Sprintf("%s and %d more", strings.Join(keys[:most], ", "), len(keys)-most)
+}
+
+// EndConversions ends conversions. inUse names the definitions that stay: their objects would lose fields.
+func (u *Uninstaller) EndConversions(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, services []*corev1.Service, crds map[string]*apiextensionsv1.CustomResourceDefinition) (written []drift.Object, inUse string, err error) {
+	definitions, objects := lists.ByKey(crds), map[string]int{}
+	converters := owners.Converters(csv, services, definitions)
+	for {
+		end := conversion.EndAll(csv.Namespace, converters, definitions, objects, csv.Annotations[wellknown.AnnotationForceConversion] == "true")
+		if len(end.Count) > 0 {
+			u.Live.CountObjects(ctx, crds, end.Count, objects)
+			continue
+		}
+		written, err = u.send(ctx, csv.Namespace, rollout.EndConversionSteps(end.CRDs))
+		return written, end.InUse, err
+	}
 }

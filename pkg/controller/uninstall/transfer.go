@@ -2,11 +2,10 @@ package uninstall
 
 import (
 	"context"
-	"maps"
 	"slices"
 
-	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
@@ -15,6 +14,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/registration"
 )
 
 // transferDelegations is for a version with APIServices, which deletes the bindings that it does not need.
@@ -29,8 +29,7 @@ func (u *Uninstaller) transferDelegations(ctx context.Context, successor *operat
 	return u.relabel(ctx, rollout.Patch, successor, owners.Proven(ownership, bindings))
 }
 
-// transferRegistrations returns registrations to the older version that declares them identically. One without
-// a backend gets none: no endpoint would serve them.
+// transferRegistrations is for the older version that declares them identically and has a backend to serve them.
 func (u *Uninstaller) transferRegistrations(ctx context.Context, csv, successor *operatorsv1alpha1.ClusterServiceVersion, backends owners.Backends, owned metav1.ListOptions, ownership owners.Ownership) error {
 	registrations, err := u.Live.Registrations(ctx, owned)
 	if err != nil {
@@ -38,24 +37,13 @@ func (u *Uninstaller) transferRegistrations(ctx context.Context, csv, successor 
 	}
 	same := sameIn(csv, successor, backends)
 	others := func(o drift.Object) bool {
-		return !slices.ContainsFunc(same, func(i csvspec.Identity) bool { return i.Registers(webhookType(o), o) })
+		return !slices.ContainsFunc(same, func(i csvspec.Identity) bool { return i.Registers(registration.Of(o).Kind, o) })
 	}
 	kept := slices.DeleteFunc(owners.Proven(ownership, registrations.All()), others)
 	if err := u.relabel(ctx, rollout.Patch, successor, kept); err != nil {
 		return err
 	}
 	return u.transferDelegations(ctx, successor, backends, owned, ownership)
-}
-
-func webhookType(registration drift.Object) operatorsv1alpha1.WebhookAdmissionType {
-	switch registration.(type) {
-	case *admissionregistrationv1.ValidatingWebhookConfiguration:
-		return operatorsv1alpha1.ValidatingAdmissionWebhook
-	case *admissionregistrationv1.MutatingWebhookConfiguration:
-		return operatorsv1alpha1.MutatingAdmissionWebhook
-	default:
-		return csvspec.APIServiceType
-	}
 }
 
 // sameIn requires a backend of the successor.
@@ -75,9 +63,7 @@ func sameIn(csv, successor *operatorsv1alpha1.ClusterServiceVersion, backends ow
 func (u *Uninstaller) relabel(ctx context.Context, verb rollout.Verb, successor *operatorsv1alpha1.ClusterServiceVersion, objects []drift.Object) error {
 	var steps []rollout.Step
 	for _, o := range objects {
-		labels := o.GetLabels()
-		maps.Copy(labels, csvspec.OwnerLabels(successor))
-		o.SetLabels(labels)
+		o.SetLabels(labels.Merge(o.GetLabels(), csvspec.OwnerLabels(successor)))
 		steps = append(steps, rollout.Step{Verb: verb, Object: o})
 	}
 	_, err := u.send(ctx, successor.Namespace, steps)

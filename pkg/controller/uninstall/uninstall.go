@@ -8,10 +8,12 @@ import (
 	"github.com/sirupsen/logrus"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	"k8s.io/client-go/tools/record"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/clients"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/live"
@@ -81,28 +83,27 @@ func (u *Uninstaller) send(ctx context.Context, namespace string, steps []rollou
 }
 
 func (u *Uninstaller) deleteAll(ctx context.Context, objects []drift.Object) error {
-	var steps []rollout.Step
-	for _, o := range objects {
-		steps = append(steps, rollout.Step{Verb: rollout.Delete, Object: o})
-	}
-	_, err := u.send(ctx, "", steps)
+	_, err := u.send(ctx, "", lists.Map(objects, func(o drift.Object) rollout.Step { return rollout.Step{Verb: rollout.Delete, Object: o} }))
 	return err
+}
+
+// deleteProven deletes the objects that belong to a ClusterServiceVersion, and reports the others.
+func (u *Uninstaller) deleteProven(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, objects []drift.Object, ownership owners.Ownership) error {
+	if err := u.deleteAll(ctx, owners.Proven(ownership, objects)); err != nil {
+		return err
+	}
+	u.reportLeft(csv, slices.DeleteFunc(slices.Clone(objects), func(o drift.Object) bool { return ownership.Proves(o) }))
+	return nil
 }
 
 // deleteRollout also deletes on an orphaning deletion, which keeps the operator only.
 func (u *Uninstaller) deleteRollout(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion) error {
 	err := u.OLM.WebhookRollouts(csv.Namespace).Delete(ctx, csv.Name, metav1.DeleteOptions{})
-	if apierrors.IsNotFound(err) {
-		return nil
-	}
-	return refusal("delete", "WebhookRollout "+csv.Namespace+"/"+csv.Name, err)
+	return refusal("delete", "WebhookRollout "+csv.Namespace+"/"+csv.Name, utilerrors.FilterOut(err, apierrors.IsNotFound))
 }
 
 func (u *Uninstaller) removeFinalizer(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion) error {
 	rest := slices.DeleteFunc(slices.Clone(csv.Finalizers), func(f string) bool { return f == wellknown.FinalizerCSV })
 	_, err := write.Metadata(ctx, u.OLM.ClusterServiceVersions(csv.Namespace), csv, map[string]any{"finalizers": rest})
-	if apierrors.IsNotFound(err) {
-		return nil
-	}
-	return refusal("remove the finalizer of", drift.KeyOf(csv), err)
+	return refusal("remove the finalizer of", drift.KeyOf(csv), utilerrors.FilterOut(err, apierrors.IsNotFound))
 }

@@ -43,8 +43,7 @@ func (r *Index) Neighbours(csv *operatorsv1alpha1.ClusterServiceVersion, relativ
 	return found
 }
 
-// claims is the index of provided APIs. Each reconciliation updates its own entry before it gathers facts, so
-// that at least one of two conflicting versions observes the other.
+// claims is the index of provided APIs. Each version updates its own first: of two in conflict, one observes the other.
 type claims struct {
 	mutex sync.Mutex
 	index scope.Claims

@@ -91,8 +91,7 @@ func labelled[T drift.Object](objects []T, csv *operatorsv1alpha1.ClusterService
 	return slices.ContainsFunc(objects, func(o T) bool { return csvspec.HasOwnerLabels(o, csv) })
 }
 
-// SuccessorOf returns the version that has started to replace this one, even if that is being deleted; nil
-// for none.
+// SuccessorOf returns the version that has started to replace this one, even if it is being deleted; or nil.
 func (r *Index) SuccessorOf(l lineage.Lineage) *operatorsv1alpha1.ClusterServiceVersion {
 	for _, newer := range slices.Backward(l.Newer) {
 		if r.Began(newer) {

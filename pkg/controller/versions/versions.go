@@ -12,6 +12,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/records"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/subscriptions"
 )
 
 // Index reads versions from the caches, and keeps the index of their claims to APIs.
@@ -57,4 +59,29 @@ func (r *Index) IsTerminating(name string) bool {
 // ManagedRollouts returns the WebhookRollouts of the namespaces of this manager.
 func (r *Index) ManagedRollouts() []*managerv1alpha1.WebhookRollout {
 	return slices.DeleteFunc(r.Caches.Rollouts.All(), func(rollout *managerv1alpha1.WebhookRollout) bool { return !r.InScope(rollout.Namespace) })
+}
+
+// OwnershipOf returns the proof of ownership from the caches.
+func (r *Index) OwnershipOf(versions ...*operatorsv1alpha1.ClusterServiceVersion) owners.Ownership {
+	var services []*corev1.Service
+	var rollouts []*managerv1alpha1.WebhookRollout
+	for _, csv := range versions {
+		if current := r.Caches.Rollouts.Get(csv.Namespace, csv.Name); current != nil {
+			rollouts = append(rollouts, current)
+		}
+		services = append(services, r.Caches.Services.OfOwner(informers.OwnerID(csv.Namespace, csv.Name))...)
+	}
+	return owners.NewOwnership(versions, services, rollouts...)
+}
+
+// ConfigOf returns the config of the Subscription of a ClusterServiceVersion.
+func (r *Index) ConfigOf(csv *operatorsv1alpha1.ClusterServiceVersion) subscriptions.Config {
+	relatives := r.relativesIn(csv.Namespace)
+	return subscriptions.ConfigOf(subscriptions.Find(csv, subscriptions.Lister{
+		Naming: func(name string) []*operatorsv1alpha1.Subscription {
+			return r.Caches.Subscriptions.By(informers.ByNamed, csv.Namespace+"/"+name)
+		},
+		Named:     relatives.Named,
+		Replacing: relatives.Replacing,
+	}))
 }

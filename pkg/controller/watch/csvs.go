@@ -34,8 +34,7 @@ func (h *Handlers) ClaimChanged(before, after drift.Object) {
 	}
 }
 
-// enqueueGroupOwners is for a ClusterServiceVersion without a claim: the index of claims does not show whose right
-// depends on the definitions that it owns.
+// enqueueGroupOwners is for a version without a claim: no index shows whose right depends on its definitions.
 func (h *Handlers) enqueueGroupOwners(owned []string) {
 	for _, name := range owned {
 		_, group, _ := strings.Cut(name, ".")
@@ -43,8 +42,7 @@ func (h *Handlers) enqueueGroupOwners(owned []string) {
 	}
 }
 
-// ownerExists is about a ClusterServiceVersion that is created or deleted. Other operators can adopt its APIServices
-// only if it does not exist.
+// ownerExists is about a created or deleted version: others can adopt its APIServices only if it does not exist.
 func (h *Handlers) ownerExists(csv *operatorsv1alpha1.ClusterServiceVersion) {
 	for _, left := range h.Caches.APIServices.OfOwner(informers.OwnerID(csv.Namespace, csv.Name)) {
 		h.enqueueAPIServiceOwners(left.Spec.Group)

@@ -4,6 +4,8 @@ package watch
 import (
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/tools/cache"
 
@@ -14,6 +16,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/records"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/versions"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/permissions"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
@@ -89,9 +92,7 @@ func (h *Handlers) ownersChanged(before, after drift.Object) {
 func (h *Handlers) deploymentChanged(before, after drift.Object) {
 	h.ownersChanged(before, after)
 	if after == nil {
-		for _, csv := range h.Caches.CSVs.By(informers.ByDeployment, before.GetNamespace()+"/"+before.GetName()) {
-			h.Versions.Enqueue(csv)
-		}
+		h.Versions.Enqueue(h.Caches.CSVs.By(informers.ByDeployment, before.GetNamespace()+"/"+before.GetName())...)
 	}
 }
 
@@ -164,4 +165,35 @@ func (h *Handlers) enqueueGroupsIn(namespace string) {
 
 func present(before, after drift.Object) []drift.Object {
 	return slices.DeleteFunc([]drift.Object{after, before}, func(o drift.Object) bool { return o == nil })
+}
+
+func (h *Handlers) grantChanged(before, after drift.Object) {
+	for _, binding := range present(before, after) {
+		for _, subject := range informers.SubjectsOf(binding) {
+			h.Versions.Enqueue(h.Caches.CSVs.By(informers.BySubject, subject)...)
+		}
+	}
+}
+
+func (h *Handlers) rulesChanged(before, after drift.Object) {
+	role := informers.RoleKeyOf(present(before, after)[0])
+	for _, binding := range h.Caches.RoleBindings.By(informers.ByRole, role) {
+		h.grantChanged(nil, binding)
+	}
+	for _, binding := range h.Caches.ClusterRoleBindings.By(informers.ByRole, role) {
+		h.grantChanged(nil, binding)
+	}
+}
+
+// accountChanged ignores updates that do not change the owners.
+func (h *Handlers) accountChanged(before, after drift.Object) {
+	if before == nil || after == nil || !equality.Semantic.DeepEqual(before.GetOwnerReferences(), after.GetOwnerReferences()) {
+		account := present(before, after)[0].(*corev1.ServiceAccount)
+		h.Versions.Enqueue(h.Caches.CSVs.By(informers.BySubject, permissions.SubjectsOf(account.Namespace, account.Name)[0])...)
+		for _, group := range h.Caches.Groups.In(account.Namespace) {
+			if group.Spec.ServiceAccountName == account.Name {
+				h.Queue.Add(queue.GroupKey(group.Namespace, group.Name))
+			}
+		}
+	}
 }

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	"k8s.io/client-go/dynamic"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
@@ -51,10 +52,7 @@ func (w *Writer) sendDynamic(ctx context.Context, step rollout.Step, o *unstruct
 		return result(mirror(ctx, client, o))
 	default:
 		err := client.Delete(ctx, o.GetName(), metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(o.GetUID()))})
-		if apierrors.IsNotFound(err) {
-			err = nil
-		}
-		return result(o, err)
+		return result(o, utilerrors.FilterOut(err, apierrors.IsNotFound))
 	}
 }
 

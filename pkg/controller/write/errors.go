@@ -2,6 +2,7 @@ package write
 
 import (
 	"errors"
+	"regexp"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -27,3 +28,22 @@ func IsDenied(err error) bool {
 func IsUnanswered(err error) bool {
 	return errors.Is(err, ErrNoAnswer) || apierrors.IsTimeout(err) || apierrors.IsInternalError(err) && strings.Contains(err.Error(), "failed calling webhook")
 }
+
+var (
+	localAddress = regexp.MustCompile(`\b(read|write|dial) (tcp|udp) [^ >]+->`)
+	requestID    = regexp.MustCompile(`\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`)
+)
+
+// Text returns the text of an error without what differs in each attempt: local ports, and identifiers of requests,
+// which webhooks put into their denials. It ends up in a status, where a new text is a write.
+func Text(err error) string {
+	text := localAddress.ReplaceAllString(err.Error(), "$1 $2 ")
+	return requestID.ReplaceAllString(text, "(id)")
+}
+
+// stable has the text of Text, and is the error otherwise.
+type stable struct{ error }
+
+func (s stable) Error() string { return Text(s.error) }
+
+func (s stable) Unwrap() error { return s.error }

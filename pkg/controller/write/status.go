@@ -32,8 +32,8 @@ func (s *Status) Write(k queue.Key, object records.FieldObject, fields map[strin
 		return false, rollout.Requeue{}, err
 	}
 	s.Contested.Wrote(object, fields, s.Now())
-	if contest := s.Contested.Of(object); contest.Contested() {
-		s.Events.Event(regarding, corev1.EventTypeWarning, managerv1alpha1.ConditionContested, contest.Message(object.Title, s.Now()))
+	if contest, _ := s.Contested.Contest(object); contest.Repairs.Contested() {
+		s.Events.Event(regarding, corev1.EventTypeWarning, managerv1alpha1.ConditionContested, contest.Repairs.Message(object.Title, s.Now()))
 	}
 	s.Writes.Add(k, informers.Write{Object: sent, At: s.Now()})
 	return true, rollout.Requeue{}, nil

@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -103,19 +104,13 @@ func send[T drift.Object](ctx context.Context, client Resource[T], step rollout.
 	}
 }
 
-// create uses no apply, which would change an object that no cache shows: it would merge a Secret into one of
-// another client, or remove trust from a registration of another manager.
+// create uses no apply, which would change an object that no cache shows, such as a Secret of another client.
 func create[T drift.Object](ctx context.Context, client Resource[T], object T) (written, existing drift.Object, err error) {
 	created, err := client.Create(ctx, object, metav1.CreateOptions{FieldManager: wellknown.FieldManager})
 	if !apierrors.IsAlreadyExists(err) {
 		return result(created, err)
 	}
-	return existingObject(client.Get(ctx, object.GetName(), metav1.GetOptions{}))
-}
-
-// A client returns an empty object together with an error.
-func existingObject[T drift.Object](object T, err error) (written, existing drift.Object, _ error) {
-	existing, _, err = result(object, err)
+	existing, _, err = result(client.Get(ctx, object.GetName(), metav1.GetOptions{})) // an error comes with an empty object
 	return nil, existing, err
 }
 
@@ -138,14 +133,10 @@ func Apply[T drift.Object](ctx context.Context, client Resource[T], object T, dr
 // Delete removes this object, not one that has taken its name since.
 func Delete[T drift.Object](ctx context.Context, client Resource[T], object T) error {
 	err := client.Delete(ctx, object.GetName(), metav1.DeleteOptions{Preconditions: preconditions(object)})
-	if apierrors.IsNotFound(err) {
-		return nil
-	}
-	return err
+	return utilerrors.FilterOut(err, apierrors.IsNotFound)
 }
 
-// preconditions of a registration also name its version: another client may have pointed it at its own server since it
-// was read.
+// preconditions of a registration name the version, too: another client may have redirected it since it was read.
 func preconditions(object drift.Object) *metav1.Preconditions {
 	unchanged := metav1.NewUIDPreconditions(string(object.GetUID()))
 	switch object.(type) {

@@ -9,6 +9,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
@@ -16,10 +17,7 @@ import (
 
 // ServedGroups returns the API groups of the APIServices that a CSV owns.
 func ServedGroups(csv *operatorsv1alpha1.ClusterServiceVersion) []string {
-	var groups []string
-	for _, d := range csv.Spec.APIServiceDefinitions.Owned {
-		groups = append(groups, d.Group)
-	}
+	groups := lists.Map(csv.Spec.APIServiceDefinitions.Owned, func(d operatorsv1alpha1.APIServiceDescription) string { return d.Group })
 	slices.Sort(groups)
 	return slices.Compact(groups)
 }
@@ -29,19 +27,13 @@ func APIServiceName(group, version string) string { return version + "." + group
 
 // RequiredAPIs returns the kinds that a CSV requires the cluster to serve.
 func RequiredAPIs(csv *operatorsv1alpha1.ClusterServiceVersion) []schema.GroupVersionKind {
-	var kinds []schema.GroupVersionKind
-	for _, d := range csv.Spec.APIServiceDefinitions.Required {
-		kinds = append(kinds, schema.GroupVersionKind{Group: d.Group, Version: d.Version, Kind: d.Kind})
-	}
+	kinds := lists.Map(csv.Spec.APIServiceDefinitions.Required, func(d operatorsv1alpha1.APIServiceDescription) schema.GroupVersionKind {
+		return schema.GroupVersionKind{Group: d.Group, Version: d.Version, Kind: d.Kind}
+	})
 	for _, api := range csv.Spec.NativeAPIs {
-		kinds = append(kinds, GVK(api))
+		kinds = append(kinds, schema.GroupVersionKind(api))
 	}
 	return kinds
-}
-
-// GVK converts a kind of a CSV.
-func GVK(api metav1.GroupVersionKind) schema.GroupVersionKind {
-	return schema.GroupVersionKind{Group: api.Group, Version: api.Version, Kind: api.Kind}
 }
 
 // APIServiceType is the type of a description of an owned APIService.
@@ -51,18 +43,14 @@ const APIServiceType = managerv1alpha1.APIServiceType
 func ServedAPIServices(csv *operatorsv1alpha1.ClusterServiceVersion, deployment string) []operatorsv1alpha1.WebhookDescription {
 	var of []operatorsv1alpha1.WebhookDescription
 	for _, d := range csv.Spec.APIServiceDefinitions.Owned {
-		description := operatorsv1alpha1.WebhookDescription{
-			Type: APIServiceType, GenerateName: APIServiceName(d.Group, d.Version), DeploymentName: d.DeploymentName,
-			ContainerPort: cmp.Or(d.ContainerPort, DefaultPort),
-		}
-		known := func(other operatorsv1alpha1.WebhookDescription) bool {
-			return other.GenerateName == description.GenerateName
-		}
-		if d.DeploymentName == deployment && !slices.ContainsFunc(of, known) {
-			of = append(of, description)
+		if d.DeploymentName == deployment {
+			of = append(of, operatorsv1alpha1.WebhookDescription{
+				Type: APIServiceType, GenerateName: APIServiceName(d.Group, d.Version), DeploymentName: d.DeploymentName,
+				ContainerPort: cmp.Or(d.ContainerPort, DefaultPort),
+			})
 		}
 	}
-	return of
+	return lists.Unique(of, func(d operatorsv1alpha1.WebhookDescription) string { return d.GenerateName })
 }
 
 // OwnedKinds returns the descriptions of all kinds that an owned APIService serves.
@@ -81,9 +69,4 @@ func (i Identity) Registers(kind operatorsv1alpha1.WebhookAdmissionType, live me
 		return live.GetName() == i.GenerateName
 	}
 	return live.GetLabels()[wellknown.LabelWebhookGenerateName] == names.LabelValue(i.GenerateName)
-}
-
-// ServesAPIServices reports whether a Deployment serves an owned APIService.
-func ServesAPIServices(csv *operatorsv1alpha1.ClusterServiceVersion, deployment string) bool {
-	return len(ServedAPIServices(csv, deployment)) > 0
 }

@@ -7,6 +7,8 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 )
 
 // Converts returns the index of the conversion webhook of a CSV for a CRD, or -1.
@@ -52,10 +54,7 @@ func CRDDescriptions(csv *operatorsv1alpha1.ClusterServiceVersion) []operatorsv1
 
 // RequiredCRDs returns the names of the CRDs that a CSV owns, requires or converts.
 func RequiredCRDs(csv *operatorsv1alpha1.ClusterServiceVersion) []string {
-	var names []string
-	for _, description := range CRDDescriptions(csv) {
-		names = append(names, description.Name)
-	}
+	names := lists.Map(CRDDescriptions(csv), func(d operatorsv1alpha1.CRDDescription) string { return d.Name })
 	for _, d := range csv.Spec.WebhookDefinitions {
 		names = append(names, d.ConversionCRDs...)
 	}
@@ -72,18 +71,12 @@ func OwnedNames(csv *operatorsv1alpha1.ClusterServiceVersion) []string {
 
 // OwnedCRDs returns the names of the owned CRDs.
 func OwnedCRDs(csv *operatorsv1alpha1.ClusterServiceVersion) []string {
-	var names []string
-	for _, d := range csv.Spec.CustomResourceDefinitions.Owned {
-		names = append(names, d.Name)
-	}
-	return names
+	return lists.Map(csv.Spec.CustomResourceDefinitions.Owned, func(d operatorsv1alpha1.CRDDescription) string { return d.Name })
 }
 
 // APIServices returns the names of the owned APIServices.
 func APIServices(csv *operatorsv1alpha1.ClusterServiceVersion) []string {
-	var names []string
-	for _, d := range csv.Spec.APIServiceDefinitions.Owned {
-		names = append(names, APIServiceName(d.Group, d.Version))
-	}
-	return names
+	return lists.Map(csv.Spec.APIServiceDefinitions.Owned, func(d operatorsv1alpha1.APIServiceDescription) string {
+		return APIServiceName(d.Group, d.Version)
+	})
 }

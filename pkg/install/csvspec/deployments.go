@@ -3,34 +3,30 @@
 package csvspec
 
 import (
+	"cmp"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 )
 
 // Deployments returns the Deployments of a CSV, the first one of each name (requirements.Check reports
 // others): an installed CSV is still maintained, and each duplicate would cost as much as all its webhooks.
 func Deployments(csv *operatorsv1alpha1.ClusterServiceVersion) []operatorsv1alpha1.StrategyDeploymentSpec {
-	listed := csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs
-	distinct := make([]operatorsv1alpha1.StrategyDeploymentSpec, 0, len(listed))
-	known := make(map[string]bool, len(listed))
-	for _, spec := range listed {
-		if !known[spec.Name] {
-			known[spec.Name] = true
-			distinct = append(distinct, spec)
-		}
-	}
-	return distinct
+	return lists.Unique(csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs, nameOf)
 }
 
 // DeploymentNames returns the names of the Deployments of a CSV.
 func DeploymentNames(csv *operatorsv1alpha1.ClusterServiceVersion) []string {
-	var names []string
-	for _, spec := range Deployments(csv) {
-		names = append(names, spec.Name)
-	}
-	return names
+	return lists.Map(Deployments(csv), nameOf)
 }
+
+func nameOf(spec operatorsv1alpha1.StrategyDeploymentSpec) string { return spec.Name }
 
 // HasDeployment reports whether a CSV has a Deployment with this name.
 func HasDeployment(csv *operatorsv1alpha1.ClusterServiceVersion, name string) bool {
@@ -46,8 +42,7 @@ func HasDeployment(csv *operatorsv1alpha1.ClusterServiceVersion, name string) bo
 // DefaultPort is the port of a Service for a description without a port.
 const DefaultPort = 443
 
-// ServiceName returns the name that OLM v0 uses, unless another client's object has it. The alternate name
-// stays as long as a Service has it, because the serving certificate contains it.
+// ServiceName returns OLM v0's name, unless it is taken. An existing alternate one stays: the certificate contains it.
 func ServiceName(csv *operatorsv1alpha1.ClusterServiceVersion, deployment string, primaryTaken bool, alternateExists bool) string {
 	if primaryTaken || alternateExists {
 		return AlternateServiceName(csv, deployment)
@@ -58,4 +53,28 @@ func ServiceName(csv *operatorsv1alpha1.ClusterServiceVersion, deployment string
 // AlternateServiceName returns the name that is used if another client has the usual name.
 func AlternateServiceName(csv *operatorsv1alpha1.ClusterServiceVersion, deployment string) string {
 	return names.Service(deployment + "." + csv.Name)
+}
+
+// ServiceAccounts returns the names in the permissions of a CSV, in the order of their first use.
+func ServiceAccounts(csv *operatorsv1alpha1.ClusterServiceVersion) []string {
+	strategy := csv.Spec.InstallStrategy.StrategySpec
+	all := slices.Concat(strategy.Permissions, strategy.ClusterPermissions)
+	account := func(p operatorsv1alpha1.StrategyDeploymentPermissions) string { return p.ServiceAccountName }
+	return lists.Map(lists.Unique(all, account), account)
+}
+
+// ServiceAccountOf returns the name of the ServiceAccount of a pod.
+func ServiceAccountOf(pod corev1.PodSpec) string {
+	return cmp.Or(pod.ServiceAccountName, pod.DeprecatedServiceAccount, "default")
+}
+
+// RulesOf returns the rules that permissions grant to a ServiceAccount.
+func RulesOf(permissions []operatorsv1alpha1.StrategyDeploymentPermissions, account string) []rbacv1.PolicyRule {
+	var rules []rbacv1.PolicyRule
+	for _, p := range permissions {
+		if p.ServiceAccountName == account {
+			rules = append(rules, p.Rules...)
+		}
+	}
+	return rules
 }

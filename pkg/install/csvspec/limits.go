@@ -9,11 +9,9 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 )
 
-// Limits of combinations. Two lists of 20,000 items fit into 200 kB and have 400,000,000
-// combinations.
+// Limits of combinations. Two lists of 20,000 items fit into 200 kB and have 400,000,000 combinations.
 const (
-	// MaxCombinations limits the combinations of API group and resource in the rules of all webhooks. Their
-	// names may have up to this number times UsualText bytes.
+	// MaxCombinations limits the pairs of group and resource in all rules, with up to UsualText bytes for each.
 	MaxCombinations = 10_000
 	// MaxGrants limits the combinations of verb, group, resource and name in the permissions.
 	MaxGrants = 100_000

@@ -10,6 +10,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
@@ -38,10 +39,7 @@ func OwnerLabels(csv *operatorsv1alpha1.ClusterServiceVersion) map[string]string
 func OwnerSelector(csvs []*operatorsv1alpha1.ClusterServiceVersion) labels.Selector {
 	shared := OwnerLabels(csvs[0])
 	delete(shared, wellknown.LabelOwner)
-	var owners []string
-	for _, csv := range csvs {
-		owners = append(owners, names.LabelValue(csv.Name))
-	}
+	owners := lists.Map(csvs, func(csv *operatorsv1alpha1.ClusterServiceVersion) string { return names.LabelValue(csv.Name) })
 	requirement, err := labels.NewRequirement(wellknown.LabelOwner, selection.In, owners)
 	if err != nil {
 		panic(err) // names.LabelValue returns valid values
@@ -51,14 +49,13 @@ func OwnerSelector(csvs []*operatorsv1alpha1.ClusterServiceVersion) labels.Selec
 
 // ownerReference does not block the deletion of the CSV: the finalizer removes the webhooks first.
 func ownerReference(csv *operatorsv1alpha1.ClusterServiceVersion) metav1.OwnerReference {
-	no := false
 	return metav1.OwnerReference{
 		APIVersion:         operatorsv1alpha1.ClusterServiceVersionAPIVersion,
 		Kind:               operatorsv1alpha1.ClusterServiceVersionKind,
 		Name:               csv.Name,
 		UID:                csv.UID,
-		Controller:         &no,
-		BlockOwnerDeletion: &no,
+		Controller:         new(false),
+		BlockOwnerDeletion: new(false),
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
@@ -41,7 +42,7 @@ func backendOf(in Input) backend {
 		for _, d := range csvspec.ServedAPIServices(in.CSV, spec.Name) {
 			b.apis = append(b.apis, d.GenerateName)
 		}
-		b.accounts = append(b.accounts, cmp.Or(pod.ServiceAccountName, pod.DeprecatedServiceAccount, "default"))
+		b.accounts = append(b.accounts, csvspec.ServiceAccountOf(pod))
 		b.claims.add(pod, in.Config)
 		b.podLabels = append(b.podLabels, labels.Merge(spec.Spec.Template.Labels, map[string]string{wellknown.LabelCSV: names.LabelValue(in.CSV.Name)}))
 	}
@@ -50,11 +51,7 @@ func backendOf(in Input) backend {
 }
 
 func (b backend) users() []string {
-	var users []string
-	for _, account := range b.accounts {
-		users = append(users, serviceAccountPrefix+b.namespace+":"+account)
-	}
-	return users
+	return lists.Map(b.accounts, func(account string) string { return serviceAccountPrefix + b.namespace + ":" + account })
 }
 
 // exemptions include what Kubernetes derives. controlPlane is the CEL expression for its users.
@@ -104,8 +101,7 @@ var podSubjects = slices.Concat(
 	[]subject{creation("pods", "binding"), creation("pods", "eviction"), creation("bindings", "")},
 )
 
-// The CSV can list Deployments without webhooks before that of the webhook, which is created only after them.
-// Their pods are not exempted.
+// Deployments without webhooks may come first in the CSV's order. Their pods are not exempted.
 func (b backend) otherDeployments(manager string) []Exemption {
 	if len(b.others) == 0 {
 		return nil

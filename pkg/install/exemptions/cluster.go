@@ -28,7 +28,11 @@ func clusterExemptions(manager, controlPlane string) []Exemption {
 		system = append(system, namespace)
 	}
 	return []Exemption{
-		rangeExemption(), {
+		{
+			// Every API server creates this ServiceCIDR, and is not healthy without it. Users write others.
+			Name: "cluster-addresses", What: "the range of the cluster's cluster IPs",
+			subjects: clusterSubjects(networkingGroup, "servicecidrs", "status"), which: named([]string{"kubernetes"}), who: userIn(apiServer),
+		}, {
 			Name: "nodes", What: "the status of nodes",
 			subjects: slices.Concat(clusterSubjects("", "nodes", "status"), clusterSubjects("storage.k8s.io", "csinodes")), who: systemIdentities,
 		}, {
@@ -95,16 +99,6 @@ func (b backend) addressExemption() Exemption {
 		subjects: clusterSubjects(networkingGroup, "ipaddresses"),
 		which:    showing(fieldIn(service+"resource", "services"), fieldIn(service+"namespace", b.namespace), fieldIn(service+"name", b.services...)),
 		who:      userIn(apiServer),
-	}
-}
-
-// Every API server creates defaultRange, and is not healthy without it. Users write other ServiceCIDRs.
-const defaultRange = "kubernetes"
-
-func rangeExemption() Exemption {
-	return Exemption{
-		Name: "cluster-addresses", What: "the range of the cluster's cluster IPs",
-		subjects: clusterSubjects(networkingGroup, "servicecidrs", "status"), which: named([]string{defaultRange}), who: userIn(apiServer),
 	}
 }
 

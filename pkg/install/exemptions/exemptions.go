@@ -15,8 +15,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 )
 
-// Exemption is a class of requests that the pods behind a webhook need to become available again. A webhook with
-// failurePolicy Fail that intercepts one of them blocks its own recovery.
+// Exemption is a class of requests that a backend needs. A webhook that intercepts them and fails closed blocks itself.
 type Exemption struct {
 	// Name is a part of the name of the matchCondition.
 	Name string
@@ -77,7 +76,7 @@ func (e Exemption) interceptedBy(d operatorsv1alpha1.WebhookDescription, s scope
 func (e Exemption) selectedBy(selector *metav1.LabelSelector, s subject) bool {
 	switch {
 	case s.bare:
-		return matches(selector, labels.Set{})
+		return parsed(selector).Matches(labels.Set{})
 	case len(e.labels) == 0:
 		return true
 	default:

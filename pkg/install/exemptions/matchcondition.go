@@ -8,6 +8,7 @@ import (
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
@@ -54,10 +55,9 @@ func about(subjects []subject) string {
 			resources[s.Group] = append(resources[s.Group], s.Resource)
 		}
 	}
-	var alternatives []string
-	for _, group := range groups {
-		alternatives = append(alternatives, "request.resource.group == "+strconv.Quote(group)+" && "+in("request.resource.resource", resources[group]))
-	}
+	alternatives := lists.Map(groups, func(group string) string {
+		return "request.resource.group == " + strconv.Quote(group) + " && " + in("request.resource.resource", resources[group])
+	})
 	return parenthesised(anyOf(alternatives...))
 }
 
@@ -129,11 +129,7 @@ func (b backend) podNamesWith(suffix string) string {
 }
 
 func alternatives(names []string) string {
-	var quoted []string
-	for _, name := range names {
-		quoted = append(quoted, regexp.QuoteMeta(name))
-	}
-	return strings.Join(quoted, "|")
+	return strings.Join(lists.Map(names, regexp.QuoteMeta), "|")
 }
 
 func userIn(users ...string) string {
@@ -158,16 +154,12 @@ const (
 )
 
 func controllerIdentities() []string {
-	var users []string
-	for _, controller := range []string{
+	return lists.Map([]string{
 		"attachdetach-controller", "certificate-controller", "daemon-set-controller", "deployment-controller", "device-taint-eviction-controller", "disruption-controller",
 		"endpoint-controller", "endpointslice-controller", "ephemeral-volume-controller", "generic-garbage-collector", "horizontal-pod-autoscaler", "namespace-controller",
 		"node-controller", "persistent-volume-binder", "pod-garbage-collector", "replicaset-controller", "resource-claim-controller", "resourcequota-controller",
 		"root-ca-cert-publisher", "service-account-controller", "service-controller", "statefulset-controller", "taint-eviction-controller", "tokens-controller", "ttl-controller",
-	} {
-		users = append(users, controllerIdentity(controller))
-	}
-	return users
+	}, controllerIdentity)
 }
 
 // kube-controller-manager runs with --use-service-account-credentials.
@@ -181,11 +173,7 @@ func in(field string, values []string) string {
 	if len(values) == 1 {
 		return field + " == " + strconv.Quote(values[0])
 	}
-	var quoted []string
-	for _, v := range values {
-		quoted = append(quoted, strconv.Quote(v))
-	}
-	return field + " in [" + strings.Join(quoted, ", ") + "]"
+	return field + " in [" + strings.Join(lists.Map(values, strconv.Quote), ", ") + "]"
 }
 
 // anyOf joins expressions with ||. Empty expressions are ignored.

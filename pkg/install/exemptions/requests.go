@@ -11,6 +11,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/rules"
 )
 
@@ -34,11 +35,9 @@ func clusterSubjects(group, resource string, subresources ...string) []subject {
 }
 
 func subjects(group, resource string, extent rules.Extent, subresources []string) []subject {
-	var all []subject
-	for _, subresource := range append([]string{""}, subresources...) {
-		all = append(all, subject{GroupResource: schema.GroupResource{Group: group, Resource: resource}, subresource: subresource, operations: changes, extent: extent})
-	}
-	return all
+	return lists.Map(append([]string{""}, subresources...), func(subresource string) subject {
+		return subject{GroupResource: schema.GroupResource{Group: group, Resource: resource}, subresource: subresource, operations: changes, extent: extent}
+	})
 }
 
 // creation is about an object that is not stored, such as a Binding, and that has no labels.
@@ -85,11 +84,6 @@ func coversOperation(r admissionregistrationv1.RuleWithOperations, s subject) bo
 func couldSelect(selector *metav1.LabelSelector, known labels.Set) bool {
 	requirements, _ := parsed(selector).Requirements()
 	return !slices.ContainsFunc(requirements, func(r labels.Requirement) bool { return known.Has(r.Key()) && !r.Matches(known) })
-}
-
-// matches reports whether an objectSelector matches an object that has exactly these labels.
-func matches(selector *metav1.LabelSelector, all labels.Set) bool {
-	return parsed(selector).Matches(all)
 }
 
 // As in the API server, an absent selector is everything. It refuses an invalid one when that is written.

@@ -2,10 +2,16 @@
 package installtest
 
 import (
+	"cmp"
+	"fmt"
+	"strings"
+
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -152,4 +158,57 @@ func RuleOn(groups, versions, resources []string, scope ...admissionregistration
 		rule.Scope = &scope[0]
 	}
 	return rule
+}
+
+// The directories in which containers find their serving certificates.
+const (
+	WebhookCert = "/tmp/k8s-webhook-server/serving-certs"
+	ServerCert  = "/apiserver.local.config/certificates"
+)
+
+// Secret returns a volume of a Secret.
+func Secret(volume, name string) corev1.Volume {
+	return corev1.Volume{Name: volume, VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: name}}}
+}
+
+// OwnerOf returns an owner reference to an object of a kind, or of a kind of another group: Kind.group.
+func OwnerOf(kind, name string) metav1.OwnerReference {
+	versions := map[string]string{
+		"ClusterServiceVersion": "operators.coreos.com/v1alpha1", "CustomResourceDefinition": "apiextensions.k8s.io/v1",
+	}
+	kind, group, _ := strings.Cut(kind, ".")
+	version := cmp.Or(versions[kind], "v1")
+	if group != "" {
+		version = group + "/v1"
+	}
+	return metav1.OwnerReference{APIVersion: version, Kind: kind, Name: name, UID: types.UID("uid-of-" + name)}
+}
+
+var (
+	// ReadPods grants access to all pods.
+	ReadPods = Policy("pods", "get", "list")
+	// ReadLeases grants access to one Lease.
+	ReadLeases = rbacv1.PolicyRule{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, Verbs: []string{"get"}, ResourceNames: []string{"lock"}}
+	// Everything grants all access to resources.
+	Everything = rbacv1.PolicyRule{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"*"}}
+	// ReadHealth grants access to a path.
+	ReadHealth = rbacv1.PolicyRule{NonResourceURLs: []string{"/healthz"}, Verbs: []string{"get"}}
+)
+
+// Policy returns a rule of the core API group.
+func Policy(resource string, verbs ...string) rbacv1.PolicyRule {
+	return rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{resource}, Verbs: verbs}
+}
+
+// Policies returns its arguments.
+func Policies(all ...rbacv1.PolicyRule) []rbacv1.PolicyRule { return all }
+
+// Granted returns rules by namespace.
+func Granted(namespace string, rules ...rbacv1.PolicyRule) map[string][]rbacv1.PolicyRule {
+	return map[string][]rbacv1.PolicyRule{namespace: rules}
+}
+
+// ListOf returns n names.
+func ListOf(n int) []string {
+	return Times(n, func(i int) string { return fmt.Sprintf("item%d", i) })
 }

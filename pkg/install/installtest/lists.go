@@ -1,5 +1,10 @@
 package installtest
 
+import (
+	"fmt"
+	"strings"
+)
+
 // Each returns the results of a function for the items of a list, or nil if there are none.
 func Each[T, R any](list []T, of func(T) R) []R {
 	var results []R
@@ -31,3 +36,8 @@ func Where[T any](list []T, satisfies func(T) bool) []T {
 
 // Count returns how many items of a list satisfy a condition.
 func Count[T any](list []T, satisfies func(T) bool) int { return len(Where(list, satisfies)) }
+
+// Numbered returns a text of n parts, each formatted with its number.
+func Numbered(n int, format string) string {
+	return strings.Join(Times(n, func(i int) string { return fmt.Sprintf(format, i) }), "")
+}

@@ -3,6 +3,7 @@ package owners
 import (
 	"slices"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -28,9 +29,10 @@ func ConvertedBy(crd *apiextensionsv1.CustomResourceDefinition) (namespace, serv
 func Converters(csv *operatorsv1alpha1.ClusterServiceVersion, services []*corev1.Service, crds []*apiextensionsv1.CustomResourceDefinition) map[string]bool {
 	converters, foreign := map[string]bool{}, map[string]bool{}
 	for _, s := range services {
+		isLeft := len(s.OwnerReferences) > 0 && len(WithoutDefinitionOwners(s)) == 0
 		if csvspec.HasOwnerLabels(s, csv) {
 			converters[s.Name] = true
-		} else if !isLeft(s) && (csvspec.IsManaged(s) || !csvspec.Owns(csv, s)) { // another client may have removed the labels
+		} else if !isLeft && (csvspec.IsManaged(s) || !csvspec.Owns(csv, s)) { // another client may have removed the labels
 			foreign[s.Name] = true
 		}
 	}
@@ -46,10 +48,6 @@ func Converters(csv *operatorsv1alpha1.ClusterServiceVersion, services []*corev1
 	return converters
 }
 
-func isLeft(s *corev1.Service) bool {
-	return len(s.OwnerReferences) > 0 && len(WithoutDefinitionOwners(s)) == 0
-}
-
 // IsServiceOf compares derived names, also OLM v0's, and selectors, as a Service in a bundle has.
 func IsServiceOf(csv *operatorsv1alpha1.ClusterServiceVersion, service *corev1.Service) bool {
 	return service.Namespace == csv.Namespace &&
@@ -58,4 +56,30 @@ func IsServiceOf(csv *operatorsv1alpha1.ClusterServiceVersion, service *corev1.S
 			selects := len(service.Spec.Selector) > 0 && labels.SelectorFromSet(service.Spec.Selector).Matches(labels.Set(d.Spec.Template.Labels))
 			return derived || selects
 		})
+}
+
+// Backends are the Deployments and Services of a namespace.
+type Backends struct {
+	Deployments []*appsv1.Deployment
+	Services    []*corev1.Service
+}
+
+// Installed reports whether a CSV owns one of its Deployments. One that failed before owns none.
+func (b Backends) Installed(csv *operatorsv1alpha1.ClusterServiceVersion) bool {
+	return slices.ContainsFunc(csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs, func(spec operatorsv1alpha1.StrategyDeploymentSpec) bool {
+		return csvspec.OwnsNamed(csv, b.Deployments, spec.Name)
+	})
+}
+
+// Serve reports whether a CSV owns a Deployment and its Service, which outlive another version.
+func (b Backends) Serve(csv *operatorsv1alpha1.ClusterServiceVersion, deployment string) bool {
+	return csvspec.OwnsNamed(csv, b.Deployments, deployment) &&
+		(csvspec.OwnsNamed(csv, b.Services, names.Service(deployment)) || csvspec.OwnsNamed(csv, b.Services, csvspec.AlternateServiceName(csv, deployment)))
+}
+
+// ServesAny reports whether a ClusterServiceVersion has a backend for any of its webhooks.
+func (b Backends) ServesAny(csv *operatorsv1alpha1.ClusterServiceVersion) bool {
+	return slices.ContainsFunc(csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs, func(spec operatorsv1alpha1.StrategyDeploymentSpec) bool {
+		return b.Serve(csv, spec.Name)
+	})
 }

@@ -6,12 +6,15 @@ import (
 	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+	operatorsv2 "github.com/operator-framework/api/pkg/operators/v2"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
@@ -43,8 +46,7 @@ func DefinitionOwnersOf(csv *operatorsv1alpha1.ClusterServiceVersion, deployment
 				kept.derived[object] = definitions
 			}
 		}
-		pod := live.Spec.Template.Spec
-		account := cmp.Or(pod.ServiceAccountName, pod.DeprecatedServiceAccount, "default")
+		account := csvspec.ServiceAccountOf(live.Spec.Template.Spec)
 		kept.account[account] = eachOnce(append(kept.account[account], definitions...))
 		kept.derived["OperatorCondition "+csv.Name] = eachOnce(append(kept.derived["OperatorCondition "+csv.Name], definitions...))
 	}
@@ -125,11 +127,6 @@ func HasDefinitionOwner(o metav1.Object) bool {
 	return slices.ContainsFunc(o.GetOwnerReferences(), isDefinitionOwner)
 }
 
-// HasConversions reports whether a CSV has a conversion webhook.
-func HasConversions(csv *operatorsv1alpha1.ClusterServiceVersion) bool {
-	return len(ConversionCRDs(csv)) > 0
-}
-
 // ConvertsLike reports whether a CSV converts a CRD that another CSV also converts.
 func ConvertsLike(csv, other *operatorsv1alpha1.ClusterServiceVersion) bool {
 	return slices.ContainsFunc(ConversionCRDs(other), func(crd string) bool { return csvspec.Converts(csv, crd) >= 0 })
@@ -195,3 +192,28 @@ func OrphansDependents(csv *operatorsv1alpha1.ClusterServiceVersion, record *man
 		return !csvspec.Owns(csv, record)
 	}
 }
+
+// Kind is a kind of objects that CRDs may own (see DefinitionOwners).
+type Kind struct {
+	Name     string
+	Resource schema.GroupVersionResource
+}
+
+// GroupKind returns the kind with its API group.
+func (k Kind) GroupKind() schema.GroupKind {
+	return schema.GroupKind{Group: k.Resource.Group, Kind: k.Name}
+}
+
+// The kinds of what converts, and of what its pods need.
+var (
+	Deployments        = Kind{"Deployment", appsv1.SchemeGroupVersion.WithResource("deployments")}
+	Services           = Kind{"Service", corev1.SchemeGroupVersion.WithResource("services")}
+	Secrets            = Kind{"Secret", corev1.SchemeGroupVersion.WithResource("secrets")}
+	RoleBindings       = Kind{"RoleBinding", rbacv1.SchemeGroupVersion.WithResource("rolebindings")}
+	Roles              = Kind{"Role", rbacv1.SchemeGroupVersion.WithResource("roles")}
+	ServiceAccounts    = Kind{"ServiceAccount", corev1.SchemeGroupVersion.WithResource("serviceaccounts")}
+	OperatorConditions = Kind{"OperatorCondition", operatorsv2.GroupVersion.WithResource("operatorconditions")}
+
+	// Kinds are all of them, in the order of their writes: Deployments must keep running.
+	Kinds = []Kind{Deployments, Services, Secrets, RoleBindings, Roles, ServiceAccounts, OperatorConditions}
+)

@@ -70,8 +70,7 @@ func (o Ownership) Owns(object metav1.Object) bool {
 	return slices.ContainsFunc(o.Versions, func(csv *operatorsv1alpha1.ClusterServiceVersion) bool { return csvspec.Owns(csv, object) })
 }
 
-// Registers reports whether a registration has the derived name of a webhook, or calls only Services of the
-// versions. It needs no labels: only the operator serves such a registration.
+// Registers reports whether a registration has a derived name, or calls only Services of the versions.
 func (o Ownership) Registers(object metav1.Object) bool {
 	switch c := object.(type) {
 	case *admissionregistrationv1.ValidatingWebhookConfiguration, *admissionregistrationv1.MutatingWebhookConfiguration:
@@ -127,35 +126,25 @@ func (o Ownership) delegates(object metav1.Object) bool {
 
 // A role has only requested rules, or a binding only ServiceAccounts of a version.
 func (o Ownership) grantsOwn(object metav1.Object) bool {
+	_, subjects := permissions.Bound(object)
+	granted := permissions.RulesOf(object)
 	return slices.ContainsFunc(o.Versions, func(csv *operatorsv1alpha1.ClusterServiceVersion) bool {
-		return grantsOnlyTo(object, csv.Namespace, csvspec.ServiceAccounts(csv), requestedRules(csv))
+		accounts, requested := csvspec.ServiceAccounts(csv), requestedRules(csv)
+		isOther := func(s rbacv1.Subject) bool {
+			return s.Kind != rbacv1.ServiceAccountKind || s.Namespace != csv.Namespace || !slices.Contains(accounts, s.Name)
+		}
+		exceeds := func(rule rbacv1.PolicyRule) bool { return !permissions.Covers(requested, rule) }
+		return len(subjects) > 0 && !slices.ContainsFunc(subjects, isOther) || len(granted) > 0 && !slices.ContainsFunc(granted, exceeds)
 	})
 }
 
 // requestedRules includes the rule that is added for all namespaces.
 func requestedRules(csv *operatorsv1alpha1.ClusterServiceVersion) []rbacv1.PolicyRule {
-	asked := []rbacv1.PolicyRule{permissions.ReadNamespaces}
-	for _, account := range csvspec.ServiceAccounts(csv) {
-		asked = slices.Concat(asked, csvspec.RulesOf(csv.Spec.InstallStrategy.StrategySpec.Permissions, account), csvspec.RulesOf(csv.Spec.InstallStrategy.StrategySpec.ClusterPermissions, account))
+	strategy, requested := csv.Spec.InstallStrategy.StrategySpec, []rbacv1.PolicyRule{permissions.ReadNamespaces}
+	for _, p := range slices.Concat(strategy.Permissions, strategy.ClusterPermissions) {
+		requested = append(requested, p.Rules...)
 	}
-	return asked
-}
-
-func grantsOnlyTo(object metav1.Object, namespace string, accounts []string, asked []rbacv1.PolicyRule) bool {
-	_, subjects := permissions.Bound(object)
-	return only(subjects, isAccountOf(namespace, accounts)) ||
-		only(permissions.RulesOf(object), func(rule rbacv1.PolicyRule) bool { return permissions.Covers(asked, rule) })
-}
-
-// only reports whether there are items, and the condition is true for all of them.
-func only[T any](items []T, such func(T) bool) bool {
-	return len(items) > 0 && !slices.ContainsFunc(items, func(item T) bool { return !such(item) })
-}
-
-func isAccountOf(namespace string, accounts []string) func(rbacv1.Subject) bool {
-	return func(s rbacv1.Subject) bool {
-		return s.Kind == rbacv1.ServiceAccountKind && s.Namespace == namespace && slices.Contains(accounts, s.Name)
-	}
+	return requested
 }
 
 // installed reports whether an InstallPlan created the object; or it grants only what the version requests,

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/component-helpers/auth/rbac/validation"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 )
 
@@ -142,11 +143,7 @@ func SubjectsOf(namespace, account string) []string {
 
 // SubjectKeys returns the keys of the subjects of a binding.
 func SubjectKeys(subjects []rbacv1.Subject) []string {
-	var keys []string
-	for _, s := range subjects {
-		keys = append(keys, subjectKey(s.Kind, s.Namespace, s.Name))
-	}
-	return keys
+	return lists.Map(subjects, func(s rbacv1.Subject) string { return subjectKey(s.Kind, s.Namespace, s.Name) })
 }
 
 func subjectKey(kind, namespace, name string) string { return kind + "/" + namespace + "/" + name }

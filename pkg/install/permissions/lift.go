@@ -10,6 +10,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
@@ -76,10 +77,7 @@ func accountsIn(b *rbacv1.RoleBinding, namespace string) []string {
 }
 
 func (l *lifted) add(g Grants, role *rbacv1.Role, binding, namespace string, accounts []string) {
-	var subjects []rbacv1.Subject
-	for _, account := range accounts {
-		subjects = append(subjects, rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Namespace: g.CSV.Namespace, Name: account})
-	}
+	subjects := Subjects(g.CSV.Namespace, accounts...)
 	name, binding := g.free(namespace, role.Name, binding)
 	meta, bindingMeta := liftedMeta(g.CSV, namespace, name), liftedMeta(g.CSV, namespace, binding)
 	if namespace != metav1.NamespaceAll {
@@ -94,6 +92,13 @@ func (l *lifted) add(g Grants, role *rbacv1.Role, binding, namespace string, acc
 	l.bindings = append(l.bindings, &rbacv1.ClusterRoleBinding{
 		TypeMeta: RBACType("ClusterRoleBinding"), ObjectMeta: bindingMeta, Subjects: subjects,
 		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: name},
+	})
+}
+
+// Subjects returns ServiceAccounts as the subjects of a binding.
+func Subjects(namespace string, accounts ...string) []rbacv1.Subject {
+	return lists.Map(accounts, func(account string) rbacv1.Subject {
+		return rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Namespace: namespace, Name: account}
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/util/sets"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
@@ -31,17 +32,14 @@ const (
 // Changes returns the change of each webhook of the older version.
 func Changes(older, newer *operatorsv1alpha1.ClusterServiceVersion) map[csvspec.Identity]Change {
 	signed := signatures(newer)
-	rolled := map[string]bool{}
-	for _, spec := range csvspec.Deployments(newer) {
-		rolled[spec.Name] = true
-	}
+	rolled := sets.New(csvspec.DeploymentNames(newer)...)
 	changes := map[csvspec.Identity]Change{}
 	for identity, before := range signatures(older) {
 		after, declared := signed[identity]
 		switch {
 		case !declared:
 			changes[identity] = Removed
-		case !rolled[before.deployment], csvspec.StaysRegistered(identity) && before.deployment != after.deployment:
+		case !rolled.Has(before.deployment), csvspec.StaysRegistered(identity) && before.deployment != after.deployment:
 			changes[identity] = Moved
 		case before.equals(after):
 			changes[identity] = Same

@@ -2,6 +2,7 @@ package render
 
 import (
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -9,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/utils/ptr"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
@@ -25,7 +27,7 @@ func deployment(in Input, spec operatorsv1alpha1.StrategyDeploymentSpec, secretN
 		Spec:       *spec.Spec.DeepCopy(),
 	}
 	d.Labels = labels.Merge(spec.Label, d.Labels)
-	d.Annotations = map[string]string{wellknown.AnnotationReplicas: strconv.Itoa(replicas(d.Spec))}
+	d.Annotations = map[string]string{wellknown.AnnotationReplicas: strconv.Itoa(int(ptr.Deref(d.Spec.Replicas, 1)))}
 	d.Spec.RevisionHistoryLimit = new(int32(1)) // an operator is rolled back by its CSV, not by its Deployment
 	completePods(d, in)
 	if secretName != "" {
@@ -55,14 +57,6 @@ func completePods(d *appsv1.Deployment, in Input) {
 	nameOperatorCondition(&d.Spec.Template.Spec, in.CSV.Name)
 }
 
-// replicas returns the number of replicas, with the default of the API server.
-func replicas(spec appsv1.DeploymentSpec) int {
-	if spec.Replicas == nil {
-		return 1
-	}
-	return int(*spec.Replicas)
-}
-
 // Operators read their scope in annotations of their pods. It comes from the OperatorGroup, because the CSV
 // may not have its annotations yet. A change of the manager's and kubectl's annotations would restart the
 // pods.
@@ -84,11 +78,9 @@ func nameOperatorCondition(pod *corev1.PodSpec, csv string) {
 }
 
 func replaceOrAppend[T any](items []T, item T, same func(T) bool) []T {
-	for i := range items {
-		if same(items[i]) {
-			items[i] = item
-			return items
-		}
+	if i := slices.IndexFunc(items, same); i >= 0 {
+		items[i] = item
+		return items
 	}
 	return append(items, item)
 }

@@ -2,6 +2,8 @@
 package render
 
 import (
+	"encoding/json"
+
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -11,6 +13,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/exemptions"
@@ -108,9 +111,9 @@ func Objects(in Input) Desired {
 	var desired Desired
 	in.CSV = csvspec.LimitRules(in.CSV)
 	in.exempted = exemptions.For(in.exemptionInput())
-	for _, spec := range csvspec.Deployments(in.CSV) {
-		desired.Deployments = append(desired.Deployments, renderDeployment(in, spec))
-	}
+	desired.Deployments = lists.Map(csvspec.Deployments(in.CSV), func(spec operatorsv1alpha1.StrategyDeploymentSpec) Deployment {
+		return renderDeployment(in, spec)
+	})
 	if in.OperatorConditions {
 		desired.Condition = condition(in.CSV)
 	}
@@ -127,7 +130,7 @@ func renderDeployment(in Input, spec operatorsv1alpha1.StrategyDeploymentSpec) D
 	d.Object = deployment(in, spec, d.SecretName)
 	d.Service = service(in, spec, ports)
 	d.Role, d.RoleBinding = secretAccess(in, d.SecretName, d.Object.Spec.Template.Spec)
-	if csvspec.ServesAPIServices(in.CSV, spec.Name) {
+	if len(csvspec.ServedAPIServices(in.CSV, spec.Name)) > 0 {
 		d.AuthDelegator, d.AuthReader = delegation(in, spec)
 	}
 	for i, description := range descriptions {
@@ -138,4 +141,12 @@ func renderDeployment(in Input, spec operatorsv1alpha1.StrategyDeploymentSpec) D
 
 func (in Input) exemptionInput() exemptions.Input {
 	return exemptions.Input{CSV: in.CSV, Scope: in.Scope, Config: in.Config, Manager: in.Manager, Services: in.Services}
+}
+
+func hashOf(value any) string {
+	text, err := json.Marshal(value)
+	if err != nil {
+		panic(err) // API types always marshal
+	}
+	return names.Hash(string(text))
 }

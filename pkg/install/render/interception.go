@@ -10,6 +10,8 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/exemptions"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/rules"
 )
 
@@ -39,9 +41,7 @@ func interceptionOf(in Input, d operatorsv1alpha1.WebhookDescription) Intercepti
 	if d.ObjectSelector != nil && len(d.ObjectSelector.MatchLabels)+len(d.ObjectSelector.MatchExpressions) > 0 {
 		i.Text += "; only objects with the labels " + metav1.FormatLabelSelector(d.ObjectSelector)
 	}
-	for _, l := range in.exempted(d) {
-		i.Exempt = append(i.Exempt, l.What)
-	}
+	i.Exempt = lists.Map(in.exempted(d), func(e exemptions.Exemption) string { return e.What })
 	return i
 }
 

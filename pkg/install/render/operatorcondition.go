@@ -12,8 +12,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 )
 
-// Condition is the OperatorCondition, by which an operator reports whether it may be upgraded. All objects
-// have the name of the CSV, which the operator reads from its environment.
+// Condition is the OperatorCondition of an operator. All objects have the name of the CSV, as the operator expects.
 type Condition struct {
 	Object      *operatorsv2.OperatorCondition
 	Role        *rbacv1.Role

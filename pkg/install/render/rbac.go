@@ -1,8 +1,6 @@
 package render
 
 import (
-	"cmp"
-
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -16,34 +14,21 @@ import (
 // Some servers read their certificate through the API.
 func secretAccess(in Input, secretName string, pod corev1.PodSpec) (*rbacv1.Role, *rbacv1.RoleBinding) {
 	rule := rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"secrets"}, ResourceNames: []string{secretName}, Verbs: []string{"get"}}
-	return grant(in.CSV, secretName, rule, serviceAccountOf(pod))
+	return grant(in.CSV, secretName, rule, csvspec.ServiceAccountOf(pod))
 }
 
 func grant(csv *operatorsv1alpha1.ClusterServiceVersion, name string, rule rbacv1.PolicyRule, accounts ...string) (*rbacv1.Role, *rbacv1.RoleBinding) {
 	role := &rbacv1.Role{TypeMeta: permissions.RBACType("Role"), ObjectMeta: csvspec.OwnedMeta(csv, name), Rules: []rbacv1.PolicyRule{rule}}
 	return role, &rbacv1.RoleBinding{
-		TypeMeta: permissions.RBACType("RoleBinding"), ObjectMeta: csvspec.OwnedMeta(csv, name), Subjects: subjects(csv, accounts...),
+		TypeMeta: permissions.RBACType("RoleBinding"), ObjectMeta: csvspec.OwnedMeta(csv, name), Subjects: permissions.Subjects(csv.Namespace, accounts...),
 		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: name},
 	}
 }
 
-func subjects(csv *operatorsv1alpha1.ClusterServiceVersion, accounts ...string) []rbacv1.Subject {
-	var all []rbacv1.Subject
-	for _, account := range accounts {
-		all = append(all, rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Name: account, Namespace: csv.Namespace})
-	}
-	return all
-}
-
-func serviceAccountOf(pod corev1.PodSpec) string {
-	return cmp.Or(pod.ServiceAccountName, pod.DeprecatedServiceAccount, "default")
-}
-
-// The bindings are outside of the namespace and have no owner reference. The labels record the owner, and the
-// finalizer removes them.
+// The bindings are outside of the namespace: their labels record the owner, and the finalizer removes them.
 func delegation(in Input, spec operatorsv1alpha1.StrategyDeploymentSpec) (*rbacv1.ClusterRoleBinding, *rbacv1.RoleBinding) {
 	is := in.Delegations[spec.Name]
-	account := subjects(in.CSV, serviceAccountOf(spec.Spec.Template.Spec))
+	account := permissions.Subjects(in.CSV.Namespace, csvspec.ServiceAccountOf(spec.Spec.Template.Spec))
 	delegator := &rbacv1.ClusterRoleBinding{
 		TypeMeta:   permissions.RBACType("ClusterRoleBinding"),
 		ObjectMeta: metav1.ObjectMeta{Name: is.Delegator, Labels: csvspec.OwnerLabels(in.CSV)},

@@ -76,8 +76,7 @@ func TargetPort(d operatorsv1alpha1.WebhookDescription) intstr.IntOrString {
 	return portPairOf(d).target
 }
 
-// allocatePorts gives the first pair with a containerPort this number. A later pair with the same
-// containerPort gets the next number that no description uses.
+// allocatePorts gives each pair its containerPort, or the next unused number if an earlier pair has that.
 func allocatePorts(descriptions []operatorsv1alpha1.WebhookDescription) portTable {
 	taken := map[int32]bool{}
 	for _, d := range descriptions {

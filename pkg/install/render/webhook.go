@@ -4,14 +4,19 @@ import (
 	"strconv"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+	"k8s.io/utils/ptr"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/exemptions"
 )
 
 // It has every default of the API server, so any other field of the live object is from another client.
@@ -67,16 +72,11 @@ func configurationType(kind string) metav1.TypeMeta {
 	return metav1.TypeMeta{APIVersion: admissionregistrationv1.SchemeGroupVersion.String(), Kind: kind}
 }
 
-// Users of OLM find a configuration by labels and generateName. The name is derived, so that a manager that
-// restarts before it records the name finds the configuration again.
+// Users of OLM find it by labels and generateName. The name is derived, so that a restarted manager finds it, too.
 func configurationMeta(in Input, d operatorsv1alpha1.WebhookDescription) metav1.ObjectMeta {
 	name, exists := in.Configurations[csvspec.IdentityOf(d)]
 	if !exists {
 		name = names.WebhookConfiguration(d.GenerateName, in.CSV.Namespace, in.CSV.Name, string(d.Type))
-	}
-	annotations := in.Config.Propagated()
-	if trust := in.Trust[d.DeploymentName]; !trust.Delegated {
-		annotations = labels.Merge(annotations, map[string]string{wellknown.AnnotationGeneration: strconv.FormatInt(trust.Generation, 10)})
 	}
 	return metav1.ObjectMeta{
 		Name:         name,
@@ -85,8 +85,17 @@ func configurationMeta(in Input, d operatorsv1alpha1.WebhookDescription) metav1.
 			wellknown.LabelWebhookGenerateName: names.LabelValue(d.GenerateName),
 			wellknown.LabelWebhookHash:         hashOf(d),
 		}),
-		Annotations: annotations,
+		Annotations: annotations(in, d),
 	}
+}
+
+// annotations have the certificate generation, unless another client injects the caBundle.
+func annotations(in Input, d operatorsv1alpha1.WebhookDescription) map[string]string {
+	trust := in.Trust[d.DeploymentName]
+	if trust.Delegated {
+		return in.Config.Propagated()
+	}
+	return labels.Merge(in.Config.Propagated(), map[string]string{wellknown.AnnotationGeneration: strconv.FormatInt(trust.Generation, 10)})
 }
 
 func clientConfig(in Input, d operatorsv1alpha1.WebhookDescription, port int32) admissionregistrationv1.WebhookClientConfig {
@@ -128,13 +137,66 @@ func defaulted[T any](value *T, otherwise T) *T {
 
 // matchConditions returns the conditions of the exemptions, followed by those of the author.
 func matchConditions(in Input, d operatorsv1alpha1.WebhookDescription) []admissionregistrationv1.MatchCondition {
-	var conditions []admissionregistrationv1.MatchCondition
-	for _, l := range in.exempted(d) {
-		conditions = append(conditions, l.MatchCondition())
-	}
+	conditions := lists.Map(in.exempted(d), exemptions.Exemption.MatchCondition)
 	authored, err := csvspec.MatchConditions(in.CSV)
 	if err != nil {
 		return conditions // such a ClusterServiceVersion is not installed
 	}
 	return append(conditions, authored[d.GenerateName]...)
+}
+
+// Priorities that OLM v0 uses.
+const (
+	groupPriorityMinimum = 2000
+	versionPriority      = 15
+)
+
+// Every kind of the version has the same group and version.
+func apiService(in Input, d operatorsv1alpha1.WebhookDescription, port int32) *apiregistrationv1.APIService {
+	owned := csvspec.OwnedKinds(in.CSV, d.GenerateName)[0]
+	return &apiregistrationv1.APIService{
+		TypeMeta:   metav1.TypeMeta{APIVersion: apiregistrationv1.SchemeGroupVersion.String(), Kind: "APIService"},
+		ObjectMeta: metav1.ObjectMeta{Name: d.GenerateName, Labels: labels.Merge(csvspec.OwnerLabels(in.CSV), map[string]string{wellknown.LabelWebhookHash: hashOf(d)}), Annotations: annotations(in, d)},
+		Spec: apiregistrationv1.APIServiceSpec{
+			Service:              &apiregistrationv1.ServiceReference{Namespace: in.CSV.Namespace, Name: in.Services[d.DeploymentName], Port: &port},
+			Group:                owned.Group,
+			Version:              owned.Version,
+			CABundle:             caBundle(in.Trust[d.DeploymentName]),
+			GroupPriorityMinimum: groupPriorityMinimum,
+			VersionPriority:      versionPriority,
+		},
+	}
+}
+
+// Conversion is the desired spec.conversion of a CRD.
+type Conversion struct {
+	CRD  string
+	Spec apiextensionsv1.CustomResourceConversion
+	// Generation is the number of the newest trusted certificate generation.
+	Generation int64
+	// Delegated is set if the administrator provides the caBundle.
+	Delegated bool
+	// Annotations are the annotations of the Subscription's config.
+	Annotations map[string]string
+}
+
+func conversions(in Input, d operatorsv1alpha1.WebhookDescription, port int32) []Conversion {
+	path := ptr.Deref(d.WebhookPath, "/")
+	trust := in.Trust[d.DeploymentName]
+	var all []Conversion
+	for _, crd := range d.ConversionCRDs {
+		all = append(all, Conversion{CRD: crd, Generation: trust.Generation, Delegated: trust.Delegated, Annotations: in.Config.Propagated(), Spec: apiextensionsv1.CustomResourceConversion{
+			Strategy: apiextensionsv1.WebhookConverter,
+			Webhook: &apiextensionsv1.WebhookConversion{
+				ClientConfig: &apiextensionsv1.WebhookClientConfig{
+					Service: &apiextensionsv1.ServiceReference{
+						Namespace: in.CSV.Namespace, Name: in.Services[d.DeploymentName], Path: &path, Port: &port,
+					},
+					CABundle: trust.CABundle,
+				},
+				ConversionReviewVersions: d.AdmissionReviewVersions,
+			},
+		}})
+	}
+	return all
 }

@@ -13,17 +13,14 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/permissions"
 )
 
 // The installer creates the ServiceAccounts. Their rules are dependents.
 func requiredAccounts(f Facts) []operatorsv1alpha1.RequirementStatus {
-	var results []operatorsv1alpha1.RequirementStatus
-	for _, name := range csvspec.ServiceAccounts(f.CSV) {
-		results = append(results, requiredAccount(f, name))
-	}
-	return results
+	return lists.Map(csvspec.ServiceAccounts(f.CSV), func(name string) operatorsv1alpha1.RequirementStatus { return requiredAccount(f, name) })
 }
 
 func requiredAccount(f Facts, name string) operatorsv1alpha1.RequirementStatus {

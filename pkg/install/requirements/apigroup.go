@@ -26,8 +26,7 @@ func ReservedGroup(group string, services []*apiregistrationv1.APIService) (mess
 	return fmt.Sprintf("group %q is not for operators to serve", group), "name another one in spec.apiservicedefinitions.owned"
 }
 
-// ReservedAPI returns why a CSV must not own its APIServices, with the next step, or "". servicesOf
-// returns the APIServices of a group.
+// ReservedAPI returns why a CSV must not own its APIServices, with the next step, or "".
 func ReservedAPI(csv *operatorsv1alpha1.ClusterServiceVersion, servicesOf func(group string) []*apiregistrationv1.APIService) string {
 	for _, owned := range csv.Spec.APIServiceDefinitions.Owned {
 		if message, wayOut := ReservedGroup(owned.Group, servicesOf(owned.Group)); message != "" {

@@ -117,7 +117,7 @@ func nativeAPIs(f Facts) []operatorsv1alpha1.RequirementStatus {
 			Group: api.Group, Version: api.Version, Kind: api.Kind, Name: fmt.Sprintf("%s.%s.%s", api.Kind, api.Version, api.Group),
 			Status: operatorsv1alpha1.RequirementStatusReasonPresent, Message: "Native API exists",
 		}
-		switch kind := csvspec.GVK(api); {
+		switch kind := schema.GroupVersionKind(api); {
 		case f.undiscovered(kind, result):
 			result.Status, result.Message = operatorsv1alpha1.RequirementStatusReasonNotPresent, NotDiscovered(kind.GroupVersion())
 		case !f.APIs[kind] && !f.Undiscovered[kind.GroupVersion()]:
@@ -164,8 +164,8 @@ func unserved(f Facts) []schema.GroupVersionKind {
 		}
 	}
 	for _, api := range f.CSV.Spec.NativeAPIs {
-		if f.NoAggregator && !f.APIs[csvspec.GVK(api)] {
-			kinds = append(kinds, csvspec.GVK(api))
+		if f.NoAggregator && !f.APIs[schema.GroupVersionKind(api)] {
+			kinds = append(kinds, schema.GroupVersionKind(api))
 		}
 	}
 	return kinds

@@ -17,6 +17,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/csvstatus"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/permissions"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
@@ -95,11 +96,7 @@ func (v Verdict) Passes() bool { return v.Invalid() == "" && v.Unmet() == "" && 
 
 // Invalid returns the violations as one text.
 func (v Verdict) Invalid() string {
-	var all []string
-	for _, violation := range v.Violations {
-		all = append(all, violation.String())
-	}
-	return strings.Join(all, "; ")
+	return strings.Join(lists.Map(v.Violations, Violation.String), "; ")
 }
 
 // Unmet returns the causes of all unmet requirements as one text.

@@ -6,10 +6,13 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/utils/ptr"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/storedversions"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
@@ -26,11 +29,9 @@ func OwnedCRDs(f Facts) []operatorsv1alpha1.RequirementStatus {
 }
 
 func versionsOf(f Facts, descriptions []operatorsv1alpha1.CRDDescription) []operatorsv1alpha1.RequirementStatus {
-	var results []operatorsv1alpha1.RequirementStatus
-	for _, description := range descriptions {
-		results = append(results, requiredCRD(f.CRDs[description.Name], description, awaited(f, description)))
-	}
-	return results
+	return lists.Map(descriptions, func(d operatorsv1alpha1.CRDDescription) operatorsv1alpha1.RequirementStatus {
+		return requiredCRD(f.CRDs[d.Name], d, awaited(f, d))
+	})
 }
 
 func requiredCRD(crd *apiextensionsv1.CustomResourceDefinition, wanted operatorsv1alpha1.CRDDescription, awaited bool) operatorsv1alpha1.RequirementStatus {
@@ -49,7 +50,8 @@ func requiredCRD(crd *apiextensionsv1.CustomResourceDefinition, wanted operators
 	}
 	result.UUID = string(crd.UID)
 	for _, needed := range []apiextensionsv1.CustomResourceDefinitionConditionType{apiextensionsv1.Established, apiextensionsv1.NamesAccepted} {
-		if condition := conditionOf(crd, needed); condition.Status != apiextensionsv1.ConditionTrue {
+		if !apihelpers.IsCRDConditionTrue(crd, needed) {
+			condition := ptr.Deref(apihelpers.FindCRDCondition(crd, needed), apiextensionsv1.CustomResourceDefinitionCondition{})
 			result.Status = operatorsv1alpha1.RequirementStatusReasonNotAvailable
 			result.Message = fmt.Sprintf("CRD is present but the Established condition is False (not available): %s: %s", needed, cmp.Or(condition.Message, "not yet"))
 			return result
@@ -58,15 +60,6 @@ func requiredCRD(crd *apiextensionsv1.CustomResourceDefinition, wanted operators
 	result.Status = operatorsv1alpha1.RequirementStatusReasonPresent
 	result.Message = "CRD is present and Established condition is true"
 	return result
-}
-
-func conditionOf(crd *apiextensionsv1.CustomResourceDefinition, kind apiextensionsv1.CustomResourceDefinitionConditionType) apiextensionsv1.CustomResourceDefinitionCondition {
-	for _, c := range crd.Status.Conditions {
-		if c.Type == kind {
-			return c
-		}
-	}
-	return apiextensionsv1.CustomResourceDefinitionCondition{}
 }
 
 // awaited reports whether the installer has announced that it serves the version after the webhook converts

@@ -3,6 +3,7 @@ package reviews
 
 import (
 	"encoding/json"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/ptr"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
@@ -35,14 +37,13 @@ type Request struct {
 // probeName is the name of the object in the review.
 const probeName = "olm-webhook-manager-probe"
 
-// For returns a dry-run request that the rules match, or a conversion without objects. There is no request for an
-// APIService, and for a webhook without a supported review version.
+// For returns a dry-run request, or a conversion without objects; none without a supported review version.
 func For(csv *operatorsv1alpha1.ClusterServiceVersion, d operatorsv1alpha1.WebhookDescription, c rules.Catalog) Request {
 	version := reviewVersion(d)
 	if version == "" || d.Type == csvspec.APIServiceType || csv.Annotations[wellknown.AnnotationProbe] == wellknown.ProbeHandshake {
 		return Request{}
 	}
-	called := calledPath(d.WebhookPath)
+	called := path.Join("/", ptr.Deref(d.WebhookPath, "")) // as the client of API servers, which removes a trailing slash
 	if d.Type == operatorsv1alpha1.ConversionWebhook {
 		return conversionReview(csv, d, called, version)
 	}
@@ -50,14 +51,6 @@ func For(csv *operatorsv1alpha1.ClusterServiceVersion, d operatorsv1alpha1.Webho
 		return Request{}
 	}
 	return admissionReview(csv, d, called, version, c)
-}
-
-// The client of API servers uses path.Join, which removes a trailing slash.
-func calledPath(declared *string) string {
-	if declared == nil {
-		return "/"
-	}
-	return path.Join("/", *declared)
 }
 
 // reviewVersion returns the version that an API server selects: the first supported one.
@@ -130,7 +123,7 @@ func exampleOf(d operatorsv1alpha1.WebhookDescription, c rules.Catalog) (e examp
 
 func exampleIn(c rules.Catalog, rule admissionregistrationv1.RuleWithOperations, named string) (e example, known bool) {
 	for _, group := range rule.APIGroups {
-		for _, version := range rules.SortedKeys(c.Groups[group]) {
+		for _, version := range slices.Sorted(maps.Keys(c.Groups[group])) {
 			one := rule
 			one.APIGroups = []string{group}
 			if !slices.Contains(rule.APIVersions, "*") && !slices.Contains(rule.APIVersions, version) {

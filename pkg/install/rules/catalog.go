@@ -12,6 +12,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 )
 
@@ -39,21 +40,15 @@ type Catalog struct {
 // Groups returns the API groups in the rules of the admission webhooks of a CSV.
 func Groups(csv *operatorsv1alpha1.ClusterServiceVersion) []string {
 	var groups []string
-	named := map[string]bool{}
 	for _, d := range csv.Spec.WebhookDefinitions[:csvspec.WebhooksWithinLimit(csv)] {
 		if d.Type == operatorsv1alpha1.ConversionWebhook {
 			continue
 		}
 		for _, rule := range d.Rules {
-			for _, group := range rule.APIGroups {
-				if !named[group] {
-					named[group] = true
-					groups = append(groups, group)
-				}
-			}
+			groups = append(groups, rule.APIGroups...)
 		}
 	}
-	return groups
+	return lists.Unique(groups, func(group string) string { return group })
 }
 
 // Add adds the resources of a version. If resources is nil, they are not known.
@@ -78,10 +73,7 @@ func (c *Catalog) Add(version schema.GroupVersion, resources []Resource) {
 
 // AddDefinition adds the resources of a CRD.
 func (c *Catalog) AddDefinition(crd *apiextensionsv1.CustomResourceDefinition) {
-	extent := Namespaced
-	if crd.Spec.Scope == apiextensionsv1.ClusterScoped {
-		extent = ClusterScoped
-	}
+	extent := definedExtent(crd)
 	for _, v := range crd.Spec.Versions {
 		if !v.Served {
 			continue
@@ -99,6 +91,13 @@ func (c *Catalog) AddDefinition(crd *apiextensionsv1.CustomResourceDefinition) {
 	}
 }
 
+func definedExtent(crd *apiextensionsv1.CustomResourceDefinition) Extent {
+	if crd.Spec.Scope == apiextensionsv1.ClusterScoped {
+		return ClusterScoped
+	}
+	return Namespaced
+}
+
 // Found is what a catalog knows about a resource in a rule.
 type Found struct {
 	Served  []Resource // what the rule matches, with the version in Kind unless it is a subresource's
@@ -111,7 +110,7 @@ func (c Catalog) Find(rule admissionregistrationv1.RuleWithOperations, named str
 	for _, group := range rule.APIGroups {
 		versions, known := c.Groups[group]
 		f.unknown = f.unknown || group == "*" || !known && !c.Closed
-		for _, version := range SortedKeys(versions) {
+		for _, version := range slices.Sorted(maps.Keys(versions)) {
 			if !slices.Contains(rule.APIVersions, "*") && !slices.Contains(rule.APIVersions, version) {
 				continue
 			}
@@ -135,6 +134,3 @@ func (c Catalog) names(named, served string) bool {
 	}
 	return subresource == "*" || subresource == servedSubresource || c.WithoutSubresources
 }
-
-// SortedKeys returns the keys of a map in order.
-func SortedKeys[T any](m map[string]T) []string { return slices.Sorted(maps.Keys(m)) }

@@ -54,7 +54,7 @@ func (r *Reach) add(rule admissionregistrationv1.RuleWithOperations, group, name
 	if subresource != "" {
 		text += "/" + subresource
 	}
-	if everyNamespaceObject(of) && CoversExtent(rule, ClusterScoped) {
+	if group == "" && (resource == "namespaces" || resource == "*") && CoversExtent(rule, ClusterScoped) {
 		r.Namespaces = true
 		if resource != "*" {
 			return
@@ -94,10 +94,6 @@ func inNoNamespace(group, subresource string) []string {
 	return all
 }
 
-func everyNamespaceObject(r schema.GroupResource) bool {
-	return r.Group == "" && (r.Resource == "namespaces" || r.Resource == "*")
-}
-
 func limited(rule admissionregistrationv1.RuleWithOperations, e Extent) Extent {
 	if e != Unknown || rule.Scope == nil {
 		return e
@@ -114,13 +110,9 @@ func limited(rule admissionregistrationv1.RuleWithOperations, e Extent) Extent {
 
 func extentOf(r schema.GroupResource, definitions []*apiextensionsv1.CustomResourceDefinition) Extent {
 	for _, crd := range definitions {
-		if crd.Spec.Group != r.Group || crd.Spec.Names.Plural != r.Resource {
-			continue
+		if crd.Spec.Group == r.Group && crd.Spec.Names.Plural == r.Resource {
+			return definedExtent(crd)
 		}
-		if crd.Spec.Scope == apiextensionsv1.ClusterScoped {
-			return ClusterScoped
-		}
-		return Namespaced
 	}
 	clusterScoped, builtIn := clusterScopedResources[r.Group]
 	switch {

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -66,7 +67,7 @@ func (c Catalog) absent(groups []string) []string {
 func (c Catalog) versions(rule admissionregistrationv1.RuleWithOperations, named string) []string {
 	var all []string
 	for _, group := range rule.APIGroups {
-		for _, version := range SortedKeys(c.Groups[group]) {
+		for _, version := range slices.Sorted(maps.Keys(c.Groups[group])) {
 			one := rule
 			one.APIGroups, one.APIVersions = []string{group}, []string{version}
 			if len(c.Find(one, named).Served) > 0 && !slices.Contains(all, version) {
@@ -91,7 +92,7 @@ func (c Catalog) NearestGroup(group string) string {
 	if group == "core" || group == "v1" {
 		return `write "" in apiGroups, which is the core API group`
 	}
-	if near := Nearest(group, slices.Concat(SortedKeys(c.Groups), c.Names)); near != "" {
+	if near := Nearest(group, slices.Concat(slices.Sorted(maps.Keys(c.Groups)), c.Names)); near != "" {
 		return fmt.Sprintf("write %s in apiGroups", quoted(near))
 	}
 	return ""
@@ -102,10 +103,10 @@ func (c Catalog) nearestResource(rule admissionregistrationv1.RuleWithOperations
 	resource, subresource, below := strings.Cut(named, "/")
 	var plurals []string
 	for _, group := range rule.APIGroups {
-		for _, version := range SortedKeys(c.Groups[group]) {
+		for _, version := range slices.Sorted(maps.Keys(c.Groups[group])) {
 			for _, r := range c.Groups[group][version] {
 				if strings.EqualFold(r.Kind.Kind, resource) && !strings.Contains(r.Name, "/") {
-					return fmt.Sprintf("write its plural, %s", quoted(joined(r.Name, subresource)))
+					return fmt.Sprintf("write its plural, %s", quoted(strings.TrimSuffix(r.Name+"/"+subresource, "/")))
 				}
 				if below == strings.Contains(r.Name, "/") && !slices.Contains(plurals, r.Name) {
 					plurals = append(plurals, r.Name)
@@ -123,17 +124,13 @@ func (c Catalog) nearestResource(rule admissionregistrationv1.RuleWithOperations
 }
 
 func (c Catalog) elsewhere(named string) (group string, served bool) {
-	for _, group := range SortedKeys(c.Groups) {
+	for _, group := range slices.Sorted(maps.Keys(c.Groups)) {
 		rule := admissionregistrationv1.RuleWithOperations{Rule: admissionregistrationv1.Rule{APIGroups: []string{group}, APIVersions: []string{"*"}}}
 		if !strings.HasPrefix(named, "*") && len(c.Find(rule, named).Served) > 0 {
 			return group, true
 		}
 	}
 	return "", false
-}
-
-func joined(resource, subresource string) string {
-	return strings.TrimSuffix(resource+"/"+subresource, "/")
 }
 
 func quoted(name string) string { return fmt.Sprintf("%.100q", name) }

@@ -33,14 +33,7 @@ func ConfigOf(subscription *operatorsv1alpha1.Subscription) Config {
 	return config
 }
 
-// Instruction returns an annotation that configures the manager (see wellknown.AnnotationPrefix).
-func (c Config) Instruction(annotation string) (value string, given bool) {
-	value, given = c.Annotations[annotation]
-	return value, given
-}
-
-// Propagated returns the annotations for derived objects, without refused ones, and without the ones that
-// configure the manager: a change would restart pods.
+// Propagated omits refused annotations, and those that configure the manager: their change would restart pods.
 func (c Config) Propagated() map[string]string {
 	propagated := maps.Clone(c.Annotations)
 	maps.DeleteFunc(propagated, func(annotation, _ string) bool {
@@ -56,15 +49,13 @@ func (c Config) ForPods() map[string]string {
 	return annotations
 }
 
-// Disabled is false for a conversion webhook, without which objects could not be read, and for an owned
-// APIService, which blocks no request.
+// Disabled is false for a conversion webhook, which objects need, and for an APIService, which blocks no request.
 func (c Config) Disabled(d operatorsv1alpha1.WebhookDescription) bool {
 	return !csvspec.StaysRegistered(csvspec.IdentityOf(d)) && slices.Contains(c.disabledNames(), d.GenerateName)
 }
 
 func (c Config) disabledNames() []string {
-	value, _ := c.Instruction(wellknown.AnnotationDisabledWebhooks)
-	return strings.FieldsFunc(value, func(r rune) bool { return r == ',' || r == ' ' || r == '\n' })
+	return strings.FieldsFunc(c.Annotations[wellknown.AnnotationDisabledWebhooks], func(r rune) bool { return r == ',' || r == ' ' || r == '\n' })
 }
 
 // invalidDisabled returns the names of webhooks that cannot be disabled, each with the reason.

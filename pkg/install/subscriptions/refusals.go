@@ -15,8 +15,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
-// Refusals returns the ignored parts of the config with the next step. All other parts apply: a mistake in a
-// Subscription does not stop the operator.
+// Refusals returns the ignored parts of the config with the next step. All other parts apply.
 func (c Config) Refusals(csv *operatorsv1alpha1.ClusterServiceVersion) []string {
 	var refusals []string
 	refuse := func(format string, args ...any) {
@@ -66,10 +65,7 @@ func (v CertificateVolume) hiddenBy(place string) bool {
 
 // With certificates configured as "none", the manager writes no caBundle, and the annotation is valid.
 func (c Config) injects(annotation string) bool {
-	if provider, _ := c.Instruction(wellknown.AnnotationCertificateProvider); provider == string(managerv1alpha1.ProviderNone) {
-		return false
-	}
-	return asksForInjection(annotation)
+	return c.Annotations[wellknown.AnnotationCertificateProvider] != string(managerv1alpha1.ProviderNone) && asksForInjection(annotation)
 }
 
 func asksForInjection(annotation string) bool {

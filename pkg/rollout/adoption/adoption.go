@@ -65,8 +65,7 @@ func (a Adopter) Refusal(o drift.Object) string {
 // IsTakenOver reports whether an object's labels name an existing version of another operator.
 func (a Adopter) IsTakenOver(o drift.Object) bool { return a.takenOver(o) != "" }
 
-// takenOver compares names in labels: a version may have been recreated with another uid, and another client may
-// have removed other labels.
+// takenOver compares names in labels: the uid changes when a version is recreated, and other labels may be lost.
 func (a Adopter) takenOver(o drift.Object) string {
 	holder := a.owner(o)
 	own := func(csv *operatorsv1alpha1.ClusterServiceVersion) bool {

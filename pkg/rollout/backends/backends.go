@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net"
 	"slices"
+	"strconv"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -14,8 +15,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/reviews"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/route"
 )
 
@@ -28,8 +31,7 @@ type Backend struct {
 	Message   string
 }
 
-// ProbedService returns the desired Service with the addresses of the live one, which may be edited. It has the
-// ports that API servers call (see keepPorts). Nil for none.
+// ProbedService has the ports that API servers call (see keepPorts), and the IP families of the live one. Nil for none.
 func ProbedService(desired, live *corev1.Service) *corev1.Service {
 	if live == nil {
 		return desired
@@ -131,8 +133,7 @@ func ended(pod *corev1.Pod) bool {
 
 // A terminating endpoint gets requests that were sent before.
 func mayBeCalled(e discoveryv1.Endpoint) bool {
-	is := func(condition *bool) bool { return condition != nil && *condition }
-	return e.Conditions.Ready == nil || is(e.Conditions.Ready) || is(e.Conditions.Serving) || is(e.Conditions.Terminating)
+	return ptr.Deref(e.Conditions.Ready, true) || ptr.Deref(e.Conditions.Serving, false) || ptr.Deref(e.Conditions.Terminating, false)
 }
 
 func addressesIn(slice *discoveryv1.EndpointSlice, e discoveryv1.Endpoint) []string {
@@ -199,3 +200,33 @@ func addressesOf(service *corev1.Service, pod *corev1.Pod) []string {
 	}
 	return all
 }
+
+// HostPort returns the address to dial.
+func HostPort(host string, port int32) string {
+	return net.JoinHostPort(host, strconv.Itoa(int(port)))
+}
+
+// Endpoint is an address at which a webhook must answer.
+type Endpoint struct {
+	Address    string // host:port
+	ServerName string // in the certificate
+	What       string // for messages: "pod ns/name", "service ns/name"
+	Deployment string
+	Trust      string // the injected caBundle that applies instead, PEM
+	Service    string
+	Port       int32 // of the Service
+	Virtual    bool  // the cluster IP of the Service
+
+	Review reviews.Request // to send after the handshake; the zero value sends nothing
+}
+
+// Answer is the result of dialling an endpoint. Reason and Message are empty if it serves.
+type Answer struct {
+	Reason  string
+	Message string
+	// ThroughAPIServer is set if the manager cannot dial the endpoints.
+	ThroughAPIServer bool
+}
+
+// Serves reports whether the endpoint serves.
+func (a Answer) Serves() bool { return a.Reason == "" }

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
@@ -61,11 +62,9 @@ func (r KeptPorts) Find(port int32) (KeptPort, bool) {
 
 // Ports returns the kept ports.
 func (r KeptPorts) Ports() []corev1.ServicePort {
-	var all []corev1.ServicePort
-	for _, k := range r.Kept {
-		all = append(all, corev1.ServicePort{Name: strconv.Itoa(int(k.Port)), Protocol: corev1.ProtocolTCP, Port: k.Port, TargetPort: k.TargetPort})
-	}
-	return all
+	return lists.Map(r.Kept, func(k KeptPort) corev1.ServicePort {
+		return corev1.ServicePort{Name: strconv.Itoa(int(k.Port)), Protocol: corev1.ProtocolTCP, Port: k.Port, TargetPort: k.TargetPort}
+	})
 }
 
 // Over replaces the ports with the same number by the kept ones.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
@@ -28,10 +29,7 @@ func HasAnnotations(live *apiextensionsv1.CustomResourceDefinition, c render.Con
 // Propagate adds the annotations of a conversion to a definition.
 func Propagate(on, live *apiextensionsv1.CustomResourceDefinition, c render.Conversion) {
 	if wanted := propagatedTo(live, c); len(wanted) > 0 {
-		if on.Annotations == nil {
-			on.Annotations = map[string]string{}
-		}
-		maps.Copy(on.Annotations, wanted)
+		on.Annotations = labels.Merge(on.Annotations, wanted)
 		on.Annotations[wellknown.AnnotationPropagated] = namesOf(wanted)
 	}
 }

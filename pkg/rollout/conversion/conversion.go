@@ -5,13 +5,19 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"slices"
+	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/registration"
 )
 
@@ -56,8 +62,7 @@ func TrustedGeneration(live *apiextensionsv1.CustomResourceDefinition, c render.
 	return registration.GenerationOf(live)
 }
 
-// WithLiveBundle returns a live caBundle that the administrator injects. Without one it keeps the CA of the
-// certificate, because a definition needs a caBundle.
+// WithLiveBundle returns the caBundle that the administrator injects, or else the CA of the certificate.
 func WithLiveBundle(c render.Conversion, live *apiextensionsv1.CustomResourceDefinition) render.Conversion {
 	if live == nil || !c.Delegated || !Calls(live, c) || len(live.Spec.Conversion.Webhook.ClientConfig.CABundle) == 0 {
 		return c
@@ -65,4 +70,69 @@ func WithLiveBundle(c render.Conversion, live *apiextensionsv1.CustomResourceDef
 	c.Spec = *c.Spec.DeepCopy()
 	c.Spec.Webhook.ClientConfig.CABundle = live.Spec.Conversion.Webhook.ClientConfig.CABundle
 	return c
+}
+
+var (
+	// PathField is the path that a conversion calls.
+	PathField = conversionField("path")
+	// PortField is the port that a conversion calls.
+	PortField = conversionField("port")
+)
+
+func conversionField(name string) *fieldpath.Set {
+	return fieldpath.NewSet(fieldpath.MakePathOrDie("spec", "conversion", "webhook", "clientConfig", "service", name))
+}
+
+// CallOf returns Service, port and path for a status; empty if the conversion calls no Service.
+func CallOf(c *apiextensionsv1.CustomResourceConversion) string {
+	if c == nil || c.Webhook == nil || c.Webhook.ClientConfig == nil || c.Webhook.ClientConfig.Service == nil {
+		return ""
+	}
+	return RouteOf(c).At(c.Webhook.ClientConfig.Service.Name)
+}
+
+// RouteOf returns the port and path that a conversion calls.
+func RouteOf(c *apiextensionsv1.CustomResourceConversion) registration.Route {
+	if c == nil || c.Webhook == nil || c.Webhook.ClientConfig == nil || c.Webhook.ClientConfig.Service == nil {
+		return registration.Route{Port: csvspec.DefaultPort}
+	}
+	service := c.Webhook.ClientConfig.Service
+	return registration.Route{Port: ptr.Deref(service.Port, csvspec.DefaultPort), Path: ptr.Deref(service.Path, "")}
+}
+
+// SetUpByOther ignores placeholders, which have no certificate. A write of the manager leaves its annotation or a field.
+func SetUpByOther(crd *apiextensionsv1.CustomResourceDefinition) bool {
+	conversion := crd.Spec.Conversion
+	if conversion == nil || conversion.Strategy != apiextensionsv1.WebhookConverter || conversion.Webhook == nil || conversion.Webhook.ClientConfig == nil {
+		return false
+	}
+	wrote := func(entry metav1.ManagedFieldsEntry) bool {
+		return entry.Manager == wellknown.FieldManager && !drift.ConversionFields(entry).Union(drift.FieldsOf(entry).Intersection(drift.GenerationField)).Empty()
+	}
+	called := conversion.Webhook.ClientConfig
+	return (called.URL != nil || len(CertificatesOf(called.CABundle)) > 0) && !slices.ContainsFunc(crd.ManagedFields, wrote)
+}
+
+// LastOtherWriter prefers the owner of the conversion. It is empty for several writers within one second.
+func LastOtherWriter(crd *apiextensionsv1.CustomResourceDefinition) (by string, at time.Time) {
+	var writers, owners []string
+	for _, entry := range crd.ManagedFields {
+		if entry.Time == nil || entry.Subresource != "" || entry.Manager == wellknown.FieldManager || entry.Time.Time.Before(at) {
+			continue
+		}
+		if entry.Time.After(at) {
+			writers, owners, at = nil, nil, entry.Time.Time
+		}
+		writers = append(writers, entry.Manager)
+		if !drift.ConversionFields(entry).Empty() {
+			owners = append(owners, entry.Manager)
+		}
+	}
+	for _, candidates := range [][]string{writers, owners} {
+		slices.Sort(candidates)
+		if candidates = slices.Compact(candidates); len(candidates) == 1 {
+			return candidates[0], at
+		}
+	}
+	return "", time.Time{}
 }

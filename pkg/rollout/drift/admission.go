@@ -131,8 +131,7 @@ func within(path, part string) bool {
 	return found && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }
 
-// protectedFields returns the fields that decide which server is called, under which trust, or who
-// is permitted to do what.
+// protectedFields decide which server is called, under which trust, or who is permitted to do what.
 func protectedFields(o Object) []string {
 	switch o.(type) {
 	case *appsv1.Deployment:

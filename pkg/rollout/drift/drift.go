@@ -60,10 +60,9 @@ func converterFor(kind Object) managedfields.TypeConverter {
 	}
 }
 
-// Of ignores fields that only the live object has, except fields that the manager applied before and fields below
-// exclusive paths.
-func Of(desired, live Object, exclusive ...string) Drift {
-	return Compare(desired, live, exclusive...).Drift()
+// Of ignores fields of others, except fields that the manager applied before.
+func Of(desired, live Object) Drift {
+	return Compare(desired, live).Drift()
 }
 
 // Comparison is the difference between a live and a desired object, as field sets.

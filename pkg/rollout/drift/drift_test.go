@@ -77,7 +77,7 @@ func TestDriftOfWebhookConfiguration(t *testing.T) {
 			live := desired()
 			test.change(live)
 			live.TypeMeta = metav1.TypeMeta{} // as listers give it
-			installtest.Same(t, "drift", test.want, Of(desired(), live, ".webhooks"))
+			installtest.Same(t, "drift", test.want, Compare(desired(), live, ".webhooks").Drift())
 		})
 	}
 }

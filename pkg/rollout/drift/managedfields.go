@@ -2,6 +2,7 @@ package drift
 
 import (
 	"slices"
+	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -40,4 +41,26 @@ func rawFields(fields *fieldpath.Set) *metav1.FieldsV1 {
 	raw := &metav1.FieldsV1{}
 	raw.SetRawBytes(text)
 	return raw
+}
+
+// ConversionFields excludes spec.conversion itself, which the creator of the definition owns.
+func ConversionFields(entry metav1.ManagedFieldsEntry) *fieldpath.Set {
+	fields := fieldpath.NewSet()
+	FieldsOf(entry).Iterate(func(p fieldpath.Path) {
+		if strings.HasPrefix(p.String(), ".spec.conversion.") {
+			fields.Insert(p.Copy())
+		}
+	})
+	return fields
+}
+
+// GenerationField is the annotation with the trusted certificate generation.
+var GenerationField = fieldpath.NewSet(fieldpath.MakePathOrDie("metadata", "annotations", wellknown.AnnotationGeneration))
+
+// SoleOwner reports whether the manager and no other client owns some of the fields.
+func SoleOwner(live Object, fields *fieldpath.Set) bool {
+	own := slices.ContainsFunc(live.GetManagedFields(), func(entry metav1.ManagedFieldsEntry) bool {
+		return entry.Manager == wellknown.FieldManager && !FieldsOf(entry).Intersection(fields).Empty()
+	})
+	return own && LastWriter(live, fields) == ""
 }

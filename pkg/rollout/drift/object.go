@@ -14,10 +14,17 @@ import (
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 )
 
 // IsRegistration reports whether API servers must observe the object.
 func IsRegistration(o Object) bool { return len(ExclusiveFields(o)) > 0 }
+
+// Objects returns a list of objects of any type.
+func Objects[T Object](list []T) []Object {
+	return lists.Map(list, func(o T) Object { return o })
+}
 
 // KeyOf returns the name of an object for messages and maps: "Service operators/manager-service".
 func KeyOf(o Object) string {
@@ -81,8 +88,7 @@ func WithPrecondition(desired, live Object) Object {
 	return bound
 }
 
-// NeedsUpdate reports whether a write must be an update. Apply refuses a port or variable that a Deployment lists
-// twice, and keeps fields of others.
+// NeedsUpdate reports whether an apply would refuse a list with duplicates, or keep fields of others.
 func NeedsUpdate(desired Object, drift Drift) bool {
 	_, deployment := desired.(*appsv1.Deployment)
 	return deployment || drift.Stuck || slices.ContainsFunc(drift.Strays, func(stray string) bool {

@@ -10,8 +10,7 @@ import (
 // recentWindow is the interval in which slow repairs are counted for the report. They cause no pause.
 const recentWindow = 10 * time.Minute
 
-// recentRepairs are the latest repairs of what one client changes, at most as many as make a contest. A contest
-// removes them: it has its own message.
+// recentRepairs are the latest ones of one client. A contest, which has its own message, removes them.
 type recentRepairs struct {
 	by    string
 	field string

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
@@ -21,8 +22,8 @@ func Replacement(desired, live Object) Object {
 	whole := live.DeepCopyObject().(Object)
 	whole.SetManagedFields(nil) // the cache has some of them, the API server keeps all
 	ours, _ := written(live)
-	whole.SetLabels(merged(live.GetLabels(), desired.GetLabels()))
-	whole.SetAnnotations(merged(annotationsOfOthers(live, ours), desired.GetAnnotations()))
+	whole.SetLabels(labels.Merge(live.GetLabels(), desired.GetLabels()))
+	whole.SetAnnotations(labels.Merge(annotationsOfOthers(live, ours), desired.GetAnnotations()))
 	whole.SetOwnerReferences(withOwners(ownersOfOthers(live, ours), desired.GetOwnerReferences()))
 	switch desired := desired.(type) {
 	case *appsv1.Deployment:
@@ -97,13 +98,4 @@ func withOwners(live, desired []metav1.OwnerReference) []metav1.OwnerReference {
 		owners = append(owners, wanted)
 	}
 	return owners
-}
-
-func merged(under, over map[string]string) map[string]string {
-	both := maps.Clone(under)
-	if both == nil {
-		both = map[string]string{}
-	}
-	maps.Copy(both, over)
-	return both
 }

@@ -6,6 +6,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/csvstatus"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
 // Phase is a phase of a ClusterServiceVersion with its reason and message.
@@ -74,4 +75,19 @@ func (p Phase) brief(details string) Phase {
 func (p Phase) Because(cause string) Phase {
 	p.Message += cause
 	return p
+}
+
+// DeletionBlocked returns a new phase while a deletion waits. details is the command that shows more, or empty.
+func DeletionBlocked(status operatorsv1alpha1.ClusterServiceVersionStatus, reason operatorsv1alpha1.ConditionReason, why, details string) []Phase {
+	held := Phase{operatorsv1alpha1.CSVPhaseDeleting, reason, why}.brief(details)
+	if Of(status) == held {
+		return nil
+	}
+	return []Phase{held}
+}
+
+// NamespaceDeleted adds that the Namespace is being deleted. The only remedy comes first.
+func NamespaceDeleted(inUse string) string {
+	return "its Namespace is being deleted, and with it the pods that convert: only the annotation " + wellknown.AnnotationForceConversion + "=true on the ClusterServiceVersion permits the deletion; " + inUse +
+		". Nothing can be migrated any more: requests in another version than an object is stored in fail, and lose nothing. Once the annotation is set they drop fields, until the operator is installed in another Namespace"
 }

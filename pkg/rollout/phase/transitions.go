@@ -1,8 +1,6 @@
 package phase
 
-import (
-	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
-)
+import operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 // Transitions returns all phases that follow, because users and scripts expect the sequence.
 func Transitions(from Phase, f Facts) []Phase {
@@ -146,4 +144,49 @@ func AfterReplacement(from operatorsv1alpha1.ClusterServiceVersionPhase, newer s
 	default:
 		return nil
 	}
+}
+
+// Facts determine the next phase of a ClusterServiceVersion. The texts are empty if they do not apply.
+type Facts struct {
+	Details               string // the command that shows all messages in full; empty without one
+	Failure               *Phase // no scope, an invalid ClusterServiceVersion, or a conflict; see isTerminal
+	Unmet                 string // requirements that are not met
+	Refused               string // what the API server refuses
+	Incomplete            string // what is not complete yet: "deployment D to become ready: …"
+	TimedOut              string // what is not complete after the timeout
+	AwaitedVersions       string // versions of definitions that must be added
+	UnavailableAPIService string // an owned APIService, and why it is not available
+	Unhealthy             string // what failed after it was complete
+	Reinstall             bool   // a Deployment that exists is being changed
+
+	NotUpgradeable string // the operator's message that it must not be replaced
+	NotReady       string // why a replaced version cannot be replaced yet
+	ReplacedBy     string // the version that replaces this one
+	FailForward    bool   // a failed version may be replaced
+}
+
+// Milestones returns the transitions that get an event; the conditions have all of them.
+func Milestones(from operatorsv1alpha1.ConditionReason, transitions []Phase) []Phase {
+	var reported []Phase
+	for i, p := range transitions {
+		continues := p.Reason == operatorsv1alpha1.CSVReasonRequirementsMet && from == operatorsv1alpha1.CSVReasonRequirementsNotMet
+		if i == len(transitions)-1 || p.Phase == operatorsv1alpha1.CSVPhaseFailed || continues {
+			reported = append(reported, p)
+		}
+	}
+	return reported
+}
+
+// Continues reports whether an installation has just started or still waits.
+func Continues(from Phase, transitions []Phase) bool {
+	to := from
+	if len(transitions) > 0 {
+		to = transitions[len(transitions)-1]
+	}
+	return isWaiting(to) && (from.Phase == "" || isWaiting(from))
+}
+
+func isWaiting(p Phase) bool {
+	return p.Phase == operatorsv1alpha1.CSVPhaseInstalling &&
+		(p.Reason == operatorsv1alpha1.CSVReasonWaiting || p.Reason == operatorsv1alpha1.CSVReasonInstallSuccessful)
 }

@@ -11,6 +11,8 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/certgeneration"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
@@ -22,7 +24,7 @@ import (
 func IsAPIService(w render.Webhook) bool { return w.Description.Type == csvspec.APIServiceType }
 
 // PortCalled returns the port that API servers call, with its default.
-func PortCalled(live drift.Object) int32 { return cmp.Or(PortOf(live), DefaultPort) }
+func PortCalled(live drift.Object) int32 { return cmp.Or(PortOf(live), csvspec.DefaultPort) }
 
 // WithLiveBundle returns a webhook with the caBundle of its live registration.
 func WithLiveBundle(w render.Webhook, live drift.Object) render.Webhook {
@@ -98,6 +100,18 @@ type Registration struct {
 	Object drift.Object
 }
 
+// Of returns a live webhook configuration or APIService as a registration.
+func Of(o drift.Object) Registration {
+	switch o.(type) {
+	case *admissionregistrationv1.ValidatingWebhookConfiguration:
+		return Registration{operatorsv1alpha1.ValidatingAdmissionWebhook, o}
+	case *admissionregistrationv1.MutatingWebhookConfiguration:
+		return Registration{operatorsv1alpha1.MutatingAdmissionWebhook, o}
+	default:
+		return Registration{csvspec.APIServiceType, o}
+	}
+}
+
 // Registers reports whether it registers a webhook.
 func (r Registration) Registers(w render.Webhook) bool {
 	return w.Description.Type == r.Kind && w.Registration.GetName() == r.Object.GetName()
@@ -111,8 +125,7 @@ type Trust struct {
 	Generation int64
 }
 
-// TrustOf returns the trust of a registration. The version of an APIService is its spec: it has no generation, and its
-// resourceVersion changes with its availability.
+// TrustOf uses the spec of an APIService as version: it has no generation, and its resourceVersion changes often.
 func TrustOf(o drift.Object, caBundle []byte) Trust {
 	version := fmt.Sprintf("%s/%d", o.GetUID(), o.GetGeneration())
 	if service, ok := o.(*apiregistrationv1.APIService); ok {
@@ -134,11 +147,7 @@ func ClientsOf(o drift.Object) []admissionregistrationv1.WebhookClientConfig {
 	if api, ok := o.(*apiregistrationv1.APIService); ok {
 		return []admissionregistrationv1.WebhookClientConfig{clientOf(api)}
 	}
-	var all []admissionregistrationv1.WebhookClientConfig
-	for _, w := range webhooksOf(o) {
-		all = append(all, *w.client)
-	}
-	return all
+	return lists.Map(webhooksOf(o), func(w webhook) admissionregistrationv1.WebhookClientConfig { return *w.client })
 }
 
 // webhook has pointers to the fields that validating and mutating webhooks have in common.
@@ -176,3 +185,21 @@ func clientOf(s *apiregistrationv1.APIService) admissionregistrationv1.WebhookCl
 
 // DescriptionHash returns the hash of the webhook description that a registration was created from.
 func DescriptionHash(o drift.Object) string { return o.GetLabels()[wellknown.LabelWebhookHash] }
+
+// GenerationOf is 0 if another client may have written the number, which would prevent repairs.
+func GenerationOf(o drift.Object) int64 {
+	if !drift.SoleOwner(o, drift.GenerationField) {
+		return 0
+	}
+	return AnnotatedGeneration(o)
+}
+
+// TrustsLater reports whether the manager wrote a live registration for a later generation.
+func TrustsLater(live, wanted drift.Object) bool {
+	return certgeneration.Later(GenerationOf(live), AnnotatedGeneration(wanted))
+}
+
+// AnnotatedGeneration returns the generation in the annotation, of any writer; 0 for none.
+func AnnotatedGeneration(o drift.Object) int64 {
+	return certgeneration.Parse(o.GetAnnotations()[wellknown.AnnotationGeneration])
+}

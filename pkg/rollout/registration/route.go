@@ -9,9 +9,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
-// DefaultPort is the port for a registration without one.
-const DefaultPort = 443
-
 // Route is the port of the Service and the path that a registration calls.
 type Route struct {
 	Port int32

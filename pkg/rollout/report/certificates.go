@@ -8,8 +8,7 @@ import (
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 )
 
-// SetCertificates sets when pods got the newest certificate, and the first renewal. Some issuers report no
-// renewal time. For a certificate of another client, only NotBefore is known.
+// SetCertificates sets when pods got the newest certificate (or its NotBefore), and the first renewal, if reported.
 func SetCertificates(csv *operatorsv1alpha1.ClusterServiceVersionStatus, status managerv1alpha1.WebhookRolloutStatus) {
 	for i, d := range certificatesIn(status) {
 		updated := cmp.Or(d.LastUpdateTime, d.NotBefore)

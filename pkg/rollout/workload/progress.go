@@ -10,6 +10,8 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 )
@@ -36,10 +38,7 @@ func ProgressOf(d *appsv1.Deployment, pods []*corev1.Pod) Progress {
 		return Progress{State: managerv1alpha1.DeploymentProgressing, Reason: managerv1alpha1.ReasonCreating, Message: "the Deployment is being created"}
 	}
 	p := Progress{Since: lastProgress(d), Running: runningUnready(pods)}
-	wanted := int32(1)
-	if d.Spec.Replicas != nil {
-		wanted = *d.Spec.Replicas
-	}
+	wanted := ptr.Deref(d.Spec.Replicas, 1)
 	availability := condition(d, appsv1.DeploymentAvailable)
 	p.Available = wanted == 0 || availability != nil && availability.Status == corev1.ConditionTrue
 
@@ -205,4 +204,42 @@ func diagnoseWaiting(pod *corev1.Pod, c corev1.ContainerStatus) diagnosis {
 		}
 	}
 	return diagnosis{waiting.Reason, fmt.Sprintf("pod %s: container %s waits: %s", pod.Name, c.Name, cmp.Or(waiting.Message, waiting.Reason))}
+}
+
+// RestartCosts returns why calls fail even if restarted pods drain; empty if they do not.
+func RestartCosts(d *appsv1.Deployment) string {
+	if d == nil {
+		return ""
+	}
+	wanted := int(ptr.Deref(d.Spec.Replicas, 1))
+	rolling := d.Spec.Strategy.RollingUpdate
+	switch {
+	case wanted == 0:
+		return ""
+	case d.Spec.Strategy.Type == appsv1.RecreateDeploymentStrategyType:
+		return "the strategy Recreate of deployment " + d.Name + " ends all pods before it starts new ones"
+	case rolling != nil && unavailable(rolling, wanted) >= wanted:
+		return "the maxUnavailable of deployment " + d.Name + " lets all its pods end at once"
+	default:
+		return ""
+	}
+}
+
+// unavailable counts pods as the Deployment controller does.
+func unavailable(rolling *appsv1.RollingUpdateDeployment, replicas int) int {
+	scaled := func(value *intstr.IntOrString, roundUp bool) int {
+		if value == nil {
+			return 0
+		}
+		n, err := intstr.GetScaledValueFromIntOrPercent(value, replicas, roundUp)
+		if err != nil {
+			return 0 // the API server lets no such value in
+		}
+		return n
+	}
+	n := scaled(rolling.MaxUnavailable, false)
+	if n == 0 && scaled(rolling.MaxSurge, true) == 0 {
+		return 1
+	}
+	return n
 }

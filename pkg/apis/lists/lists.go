@@ -1,0 +1,35 @@
+// Package lists has the loops over slices and maps that the standard library does not have.
+package lists
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+)
+
+// Map returns the result of a function for each item; nil for no items.
+func Map[T, R any](items []T, of func(T) R) []R {
+	var all []R
+	for _, item := range items {
+		all = append(all, of(item))
+	}
+	return all
+}
+
+// Unique returns the first item of each key; nil for no items.
+func Unique[T any, K comparable](items []T, key func(T) K) []T {
+	known := make(map[K]bool, len(items))
+	var all []T
+	for _, item := range items {
+		if k := key(item); !known[k] {
+			known[k] = true
+			all = append(all, item)
+		}
+	}
+	return all
+}
+
+// ByKey returns the values of a map in the order of their keys; nil for an empty map.
+func ByKey[K cmp.Ordered, V any](m map[K]V) []V {
+	return Map(slices.Sorted(maps.Keys(m)), func(key K) V { return m[key] })
+}

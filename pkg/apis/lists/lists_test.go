@@ -1,0 +1,22 @@
+package lists
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestLists(t *testing.T) {
+	for name, test := range map[string]struct{ got, want []string }{
+		"map":               {Map([]string{"a", "b"}, strings.ToUpper), []string{"A", "B"}},
+		"first of each key": {Unique([]string{"a", "B", "A", "b"}, strings.ToLower), []string{"a", "B"}},
+		"order of the keys": {ByKey(map[int]string{2: "a", 1: "b"}), []string{"b", "a"}},
+	} {
+		if !slices.Equal(test.got, test.want) {
+			t.Errorf("%s: got %q, want %q", name, test.got, test.want)
+		}
+	}
+	if Map(nil, strings.ToUpper) != nil || Unique([]string{}, strings.ToLower) != nil {
+		t.Error("no items give nil")
+	}
+}
