@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -98,7 +99,7 @@ func TestConversion(t *testing.T) {
 		"without a metadata": {"v2", []string{`{"apiVersion":"house.example.com/v1","kind":"Window","size":"2x3"}`}, []string{`{"apiVersion":"house.example.com/v2","kind":"Window","metadata":{},"width":"2","height":"3"}`}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := conversionOf(t, handler, converting("house.example.com/"+test.to, test.objects...))
+			got := conversionIn(t, post(handler, converting("house.example.com/"+test.to, test.objects...)))
 			if got.Result.Status != metav1.StatusSuccess || got.UID != "u" {
 				t.Errorf("answered with %+v to %q", got.Result, got.UID)
 			}
@@ -128,9 +129,8 @@ func parsed(t *testing.T, text string) map[string]any {
 	return value
 }
 
-func conversionOf(t *testing.T, handler http.Handler, body string) *apiextensionsv1.ConversionResponse {
+func conversionIn(t *testing.T, response *httptest.ResponseRecorder) *apiextensionsv1.ConversionResponse {
 	t.Helper()
-	response := post(handler, body)
 	var review apiextensionsv1.ConversionReview
 	if err := json.Unmarshal(response.Body.Bytes(), &review); err != nil || review.Response == nil {
 		t.Fatalf("HTTP %d with %q: %v", response.Code, response.Body, err)
@@ -162,7 +162,7 @@ func TestConversionsThatFail(t *testing.T) {
 		"of the hub with a list": {converting("house.example.com/v1", strings.Replace(v2Window, `"2"`, `[]`, 1)), "cannot unmarshal array"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := conversionOf(t, handler, test.body)
+			got := conversionIn(t, post(handler, test.body))
 			if got.Result.Status != metav1.StatusFailure || got.UID != "u" || len(got.ConvertedObjects) > 0 {
 				t.Errorf("answered with %+v", got)
 			}

@@ -1,7 +1,6 @@
 package hosting_test
 
 import (
-	"context"
 	"os"
 	"strings"
 	"testing"
@@ -23,8 +22,8 @@ func TestEveryFlagIsDocumented(t *testing.T) {
 		t.Fatal("there is no reference of flags")
 	}
 	b := hosting.NewBuilder("documented")
-	b.RegisterWebhook("pods", hosting.Webhook{Kinds: pods, Handler: hosting.Validating(func(context.Context, hosting.Request[*corev1.Pod]) error { return nil })})
-	b.RegisterController("worker", func(context.Context, hosting.Environment) error { return nil })
+	b.RegisterWebhook("pods", hosting.Webhook{Kinds: pods, Handler: hosting.Validating(admitAll)})
+	b.RegisterController("worker", idle)
 	flags := b.Command().Flags()
 	flags.VisitAll(func(f *pflag.Flag) {
 		if !strings.Contains(reference, "`--"+f.Name+"`") {

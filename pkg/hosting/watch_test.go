@@ -69,15 +69,12 @@ func TestWatchEndsWithItsContext(t *testing.T) {
 
 func TestWorklist(t *testing.T) {
 	resource := schema.GroupResource{Resource: "configmaps"}
-	tests := map[string]struct {
-		answers []error
-	}{
-		"done at once":              {[]error{nil}},
-		"deleted meanwhile":         {[]error{apierrors.NewNotFound(resource, "a")}},
-		"written by another client": {[]error{apierrors.NewConflict(resource, "a", nil), nil}},
-		"fails for a while":         {[]error{errors.New("first"), errors.New("second"), nil}},
-	}
-	for name, test := range tests {
+	for name, answers := range map[string][]error{
+		"done at once":              {nil},
+		"deleted meanwhile":         {apierrors.NewNotFound(resource, "a")},
+		"written by another client": {apierrors.NewConflict(resource, "a", nil), nil},
+		"fails for a while":         {errors.New("first"), errors.New("second"), nil},
+	} {
 		t.Run(name, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 			defer cancel()
@@ -89,21 +86,16 @@ func TestWorklist(t *testing.T) {
 					cancel()
 					return nil
 				}
-				answer := test.answers[len(reconciled)-1]
-				if len(reconciled) == len(test.answers) {
+				if len(reconciled) == len(answers) {
 					list.Add(cache.ObjectName{Name: "last"})
 				}
-				return answer
+				return answers[len(reconciled)-1]
 			})
 			list.Add(cache.ObjectName{Name: "a"})
 			list.Add(cache.ObjectName{Name: "a"})
 			list.Run(ctx)
 
-			var want []string
-			for range test.answers {
-				want = append(want, "a")
-			}
-			hostingtest.Same(t, "reconciled", append(want, "last"), reconciled)
+			hostingtest.Same(t, "reconciled", append(slices.Repeat([]string{"a"}, len(answers)), "last"), reconciled)
 		})
 	}
 }

@@ -23,7 +23,7 @@ func TestCertificateIsReplacedUnderLoad(t *testing.T) {
 	for name, allCAs := range map[string]bool{"the CA file has all CAs": true, "the CA file has the CA of the certificate": false} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			namespace := newNamespaceOf(t, "certificate")
+			namespace, client := newNamespace(t, "certificate")
 			address := newAddress()
 			pairs := []pair{newPair(t, address), newPair(t, address), newPair(t, address)}
 			var bundle []byte
@@ -43,7 +43,6 @@ func TestCertificateIsReplacedUnderLoad(t *testing.T) {
 			})
 			volume.mount(t, pairs[0])
 			h.waitUntilReady(t)
-			client, _ := newClient(t)
 			waitUntilCalled(t, client, namespace)
 			load := startLoad(t, client, namespace)
 

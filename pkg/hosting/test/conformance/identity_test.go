@@ -70,8 +70,7 @@ func TestAPIServerIsKnownByItsCertificate(t *testing.T) {
 	if !cluster.Audit.Available() {
 		t.Skip("the API server that KUBECONFIG names has not the AdmissionConfiguration of this test")
 	}
-	namespace := newNamespaceOf(t, "identity")
-	client, _ := newClient(t)
+	namespace, client := newNamespace(t, "identity")
 	h := launch(t, judgingIn(namespace), identifiedAt, "--register-webhooks", "--authorize-callers")
 	h.waitUntilReady(t)
 

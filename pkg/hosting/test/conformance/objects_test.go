@@ -10,19 +10,22 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/hostingtest"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
-// newClient returns an administrator's client, and the warnings that it gets.
-func newClient(t *testing.T) (kubernetes.Interface, *warnings) {
+// newClient returns an administrator's client.
+func newClient(t *testing.T, handlers ...rest.WarningHandler) kubernetes.Interface {
 	t.Helper()
 	config := cluster.Config()
-	w := &warnings{}
-	config.WarningHandler = w
+	for _, h := range handlers {
+		config.WarningHandler = h
+	}
 	client, err := kubernetes.NewForConfig(config)
 	hostingtest.Must(t, err)
-	return client, w
+	return client
 }
 
 type warnings struct {
@@ -45,20 +48,13 @@ func (w *warnings) take() []string {
 }
 
 // newNamespace creates a namespace, and deletes the registrations of a Builder of that name after
-// the test.
-func newNamespace(t *testing.T) string {
+// the test. It also returns a client of an administrator.
+func newNamespace(t *testing.T, prefix string) (name string, client kubernetes.Interface) {
 	t.Helper()
-	return newNamespaceOf(t, strings.ToLower(t.Name()))
-}
-
-func newNamespaceOf(t *testing.T, name string) string {
-	t.Helper()
-	client, _ := newClient(t)
-	object := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: name + "-"}}
-	made, err := client.CoreV1().Namespaces().Create(t.Context(), object, metav1.CreateOptions{})
-	hostingtest.Must(t, err)
+	client = newClient(t)
+	made := kube.Create(t, client.CoreV1().Namespaces(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: prefix + "-"}})
 	t.Cleanup(func() { unregister(t, client, made.Name) })
-	return made.Name
+	return made.Name, client
 }
 
 func unregister(t *testing.T, client kubernetes.Interface, builder string) {

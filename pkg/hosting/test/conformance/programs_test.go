@@ -24,7 +24,7 @@ func TestStaticPod(t *testing.T) {
 	hostingtest.Must(t, err)
 	var pod corev1.Pod
 	hostingtest.Must(t, yaml.UnmarshalStrict(data, &pod))
-	client, _ := newClient(t)
+	client := newClient(t)
 	hostingtest.Eventually(t, "the API server takes the pod", func() bool {
 		// The API server may not have created the priority class yet.
 		_, err = client.CoreV1().Pods(pod.Namespace).Create(t.Context(), &pod, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
@@ -89,8 +89,7 @@ func startProgram(t *testing.T, program string, arguments ...string) (pid int) {
 
 func TestAWebhookIn30Lines(t *testing.T) {
 	startQuickStart(t)
-	namespace := newNamespaceOf(t, "team-label")
-	client, _ := newClient(t)
+	namespace, client := newNamespace(t, "team-label")
 
 	create := func(labels map[string]string) error {
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "cart", Labels: labels}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "any"}}}}
@@ -119,7 +118,7 @@ func startQuickStart(t *testing.T) (address string, pid int) {
 	program, err := programs.Path(programs.TeamLabel)
 	hostingtest.Must(t, err)
 	address = newAddress()
-	client, _ := newClient(t)
+	client := newClient(t)
 	t.Cleanup(func() { unregister(t, client, "team-label") })
 	pid = startProgram(t, program,
 		"--cert-dir="+dir, "--self-signed-certificate", "--register-webhooks", "--webhook-url=https://"+address+":9443", "--kubeconfig="+cluster.Kubeconfig,
