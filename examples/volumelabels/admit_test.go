@@ -14,9 +14,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/examples/internal/asserttest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/internal/webhooktest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/volumelabels/labelling"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // TestWebhook creates each PersistentVolume while the provider has two labels for the volume vol-1.
@@ -47,12 +47,12 @@ func TestWebhook(t *testing.T) {
 			answer := webhooktest.Review(t, newWebhook(provider), review)
 
 			after := patched(t, before, answer.Response.Patch)
-			asserttest.Same(t, "labels", test.want, after.Labels)
+			installtest.Same(t, "labels", test.want, after.Labels)
 			after.Labels = test.volume.Labels
-			asserttest.Same(t, "more than labels is changed", test.volume, after)
+			installtest.Same(t, "more than labels is changed", test.volume, after)
 			answer.Response.Patch, answer.Response.PatchType = nil, nil
 			want := &admissionv1.AdmissionResponse{UID: review.Request.UID, Allowed: true, Warnings: test.wantWarnings}
-			asserttest.Same(t, "the rest of the answer", want, answer.Response)
+			installtest.Same(t, "the rest of the answer", want, answer.Response)
 		})
 	}
 }
@@ -88,7 +88,7 @@ func creationOf(t *testing.T, pv *corev1.PersistentVolume) (*admissionv1.Admissi
 	pv = pv.DeepCopy()
 	pv.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "PersistentVolume"}
 	object, err := json.Marshal(pv)
-	asserttest.Must(t, err)
+	installtest.Must(t, err)
 	kind := metav1.GroupVersionKind{Version: "v1", Kind: "PersistentVolume"}
 	resource := metav1.GroupVersionResource{Version: "v1", Resource: "persistentvolumes"}
 	return &admissionv1.AdmissionReview{
@@ -105,13 +105,13 @@ func patched(t *testing.T, object, patch []byte) *corev1.PersistentVolume {
 	t.Helper()
 	if patch != nil {
 		operations, err := jsonpatch.DecodePatch(patch)
-		asserttest.Must(t, err)
+		installtest.Must(t, err)
 		if object, err = operations.Apply(object); err != nil {
 			t.Fatal(err)
 		}
 	}
 	pv := &corev1.PersistentVolume{}
-	asserttest.Must(t, json.Unmarshal(object, pv))
+	installtest.Must(t, json.Unmarshal(object, pv))
 	pv.TypeMeta = metav1.TypeMeta{}
 	return pv
 }

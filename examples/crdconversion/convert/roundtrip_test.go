@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/crdconversion/convert"
-	"github.com/olm-webhook-manager/olm-webhook-manager/examples/internal/asserttest"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 func TestRoundTripOfRandomCaches(t *testing.T) {
@@ -61,7 +61,7 @@ func complete(t *testing.T, c *unstructured.Unstructured, annotation string, val
 		return c
 	}
 	var rest map[string]any
-	asserttest.Must(t, json.Unmarshal([]byte(text), &rest))
+	installtest.Must(t, json.Unmarshal([]byte(text), &rest))
 	delete(annotations, annotation)
 	c.SetAnnotations(annotations)
 	merge(c.Object["spec"].(map[string]any), rest)

@@ -21,7 +21,6 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/util/cert"
@@ -60,9 +59,7 @@ func TestMigrateAsksEveryAPIServer(t *testing.T) {
 	e.nothingIsRewritten()
 	second.behind.Store(false)
 	command.end(true)
-	if stored, versions := e.stored(), e.storedVersions(); stored["v1"] != few || len(stored) != 1 || !slices.Equal(versions, []string{"v1"}) {
-		t.Errorf("stored are %v and status.storedVersions is %v after the migration", stored, versions)
-	}
+	e.isMigrated(few)
 }
 
 func (e *env) nothingIsRewritten() {
@@ -167,13 +164,11 @@ func (e *env) outside() string {
 
 func (e *env) endpoint(name string, address net.Addr) (remove func()) {
 	e.Helper()
-	client, err := kubernetes.NewForConfig(cluster.Config())
-	e.must(err)
 	host, text, err := net.SplitHostPort(address.String())
 	e.must(err)
 	port, err := strconv.ParseInt(text, 10, 32)
 	e.must(err)
-	endpoints := client.DiscoveryV1().EndpointSlices(metav1.NamespaceDefault)
+	endpoints := e.kube.DiscoveryV1().EndpointSlices(metav1.NamespaceDefault)
 	_, err = endpoints.Create(e.Context(), &discoveryv1.EndpointSlice{
 		ObjectMeta:  metav1.ObjectMeta{Name: name, Labels: map[string]string{discoveryv1.LabelServiceName: "kubernetes"}},
 		AddressType: discoveryv1.AddressTypeIPv4,

@@ -56,9 +56,7 @@ func TestDowngrade(t *testing.T) {
 	if output := e.migrate(true, user); !strings.Contains(output, "rewritten 1000 of 1000 objects\n") || !strings.Contains(output, "all objects are stored in v1") || strings.Contains(output, "\r") {
 		t.Errorf("the output is:\n%s", output)
 	}
-	if stored, versions := e.stored(), e.storedVersions(); stored["v1"] != many || len(stored) != 1 || !slices.Equal(versions, []string{"v1"}) {
-		t.Errorf("stored are %v and status.storedVersions is %v after the migration", stored, versions)
-	}
+	e.isMigrated(many)
 	e.are("after the migration", convert.V2, inV2)
 
 	e.installCRD("bundle-v1")
@@ -108,11 +106,16 @@ func (e *env) stored() map[string]int {
 	return count
 }
 
+func (e *env) isMigrated(count int) {
+	e.Helper()
+	if stored, versions := e.stored(), e.storedVersions(); stored["v1"] != count || len(stored) != 1 || !slices.Equal(versions, []string{"v1"}) {
+		e.Errorf("stored are %v and status.storedVersions is %v after the migration", stored, versions)
+	}
+}
+
 func (e *env) storedVersions() []string {
 	e.Helper()
-	crd, err := e.crds.ApiextensionsV1().CustomResourceDefinitions().Get(e.Context(), crdName, metav1.GetOptions{})
-	e.must(err)
-	return crd.Status.StoredVersions
+	return e.definition().Status.StoredVersions
 }
 
 // TestMigrationOfAnotherClient has kube-controller-manager run a StorageVersionMigration that another client
