@@ -69,7 +69,7 @@ func Spoke[S, H runtime.Object](kind schema.GroupVersionKind, toHub func(from S,
 		},
 		fromHub: func(hub H) (runtime.Object, error) {
 			to := newObject[S]()
-			setKind(to, kind)
+			to.GetObjectKind().SetGroupVersionKind(kind)
 			if err := copyMetadata(hub, to); err != nil {
 				return nil, err
 			}
@@ -115,7 +115,7 @@ func (c *converter[H]) convert(object runtime.RawExtension, to schema.GroupVersi
 		return object, nil
 	}
 	hub := newObject[H]()
-	setKind(hub, c.hub)
+	hub.GetObjectKind().SetGroupVersionKind(c.hub)
 	if from == c.hub.Version {
 		err = decode(object.Raw, hub)
 	} else {

@@ -19,8 +19,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/hostingtest"
 )
 
-// window has three versions: v1 has one size, v2 is the hub and has width and height, v3 has them
-// in a list.
+// window has three versions: v1 has one size, v2, the hub, has width and height, v3 has a list of both.
 type window struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
@@ -177,8 +176,7 @@ func TestMalformedConversions(t *testing.T) {
 	handler := handlerOf(t, hosting.Webhook{Handler: windows()})
 	good := converting("house.example.com/v2", v1Window)
 	for name, test := range map[string]struct {
-		body    string
-		message string
+		body, message string
 	}{
 		"nothing":         {``, "does not decode"},
 		"another kind":    {strings.Replace(good, "ConversionReview", "AdmissionReview", 1), `"AdmissionReview"`},

@@ -21,10 +21,7 @@ func TestEveryFlagIsDocumented(t *testing.T) {
 	if !found {
 		t.Fatal("there is no reference of flags")
 	}
-	b := hosting.NewBuilder("documented")
-	b.RegisterWebhook("pods", hosting.Webhook{Kinds: pods, Handler: hosting.Validating(admitAll)})
-	b.RegisterController("worker", idle)
-	flags := b.Command().Flags()
+	flags := sweeperAndPods().Command().Flags()
 	flags.VisitAll(func(f *pflag.Flag) {
 		if !strings.Contains(reference, "`--"+f.Name+"`") {
 			t.Errorf("the reference misses --%s: %s", f.Name, f.Usage)

@@ -265,19 +265,6 @@ func wantFailure(t *testing.T, response *httptest.ResponseRecorder, code int32, 
 	}
 }
 
-func TestV1beta1IfAsked(t *testing.T) {
-	w := judging(false)
-	w.V1beta1 = true
-	for _, version := range []string{"v1", "v1beta1"} {
-		response := post(handlerOf(t, w), strings.Replace(goodReview, "k8s.io/v1", "k8s.io/"+version, 1))
-		var got admissionv1.AdmissionReview
-		hostingtest.Must(t, json.Unmarshal(response.Body.Bytes(), &got))
-		if got.APIVersion != "admission.k8s.io/"+version || got.Response == nil || !got.Response.Allowed {
-			t.Errorf("%s is answered with %s", version, response.Body)
-		}
-	}
-}
-
 func TestObjectsInOtherTypes(t *testing.T) {
 	t.Run("bytes as they came", func(t *testing.T) {
 		var raw string

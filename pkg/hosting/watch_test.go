@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic/fake"
 	"k8s.io/client-go/kubernetes/scheme"
 	clienttesting "k8s.io/client-go/testing"
@@ -42,14 +41,10 @@ func TestWatch(t *testing.T) {
 	if _, err := lister.ByNamespace("n").Get("a"); err != nil {
 		t.Error(err)
 	}
-	// Unlike an API server, the fake does not report an object that is deleted between list and
-	// watch.
-	err = wait.PollUntilContextTimeout(t.Context(), time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
-		return slices.ContainsFunc(client.Actions(), func(a clienttesting.Action) bool { return a.Matches("watch", "configmaps") }), nil
+	// Unlike an API server, the fake does not report an object that is deleted between list and watch.
+	hostingtest.Eventually(t, "there is a watch", func() bool {
+		return slices.ContainsFunc(client.Actions(), func(a clienttesting.Action) bool { return a.Matches("watch", "configmaps") })
 	})
-	if err != nil {
-		t.Fatal("there is no watch")
-	}
 	hostingtest.Must(t, client.Resource(configMaps).Namespace("n").Delete(t.Context(), "a", metav1.DeleteOptions{}))
 	hostingtest.Same(t, "the next event", "deleted n/a", <-events)
 }

@@ -111,7 +111,10 @@ func TestAPIServerIsACallerToo(t *testing.T) {
 }
 
 func TestCallersWithCertificates(t *testing.T) {
-	known, stranger := clientCertificate(t, "kube-apiserver"), clientCertificate(t, "kube-apiserver")
+	known, err := newClientCertificate("kube-apiserver")
+	hostingtest.Must(t, err)
+	stranger, err := newClientCertificate("kube-apiserver")
+	hostingtest.Must(t, err)
 	caFile := filepath.Join(t.TempDir(), "ca.crt")
 	authority := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: known.Certificate[0]})
 	hostingtest.Must(t, os.WriteFile(caFile, authority, 0o600))
@@ -133,13 +136,6 @@ func TestCallersWithCertificates(t *testing.T) {
 			hostingtest.Same(t, "the status", test.want, response.StatusCode)
 		})
 	}
-}
-
-func clientCertificate(t *testing.T, user string) tls.Certificate {
-	t.Helper()
-	certificate, err := newClientCertificate(user)
-	hostingtest.Must(t, err)
-	return certificate
 }
 
 func newClientCertificate(user string) (tls.Certificate, error) {

@@ -6,9 +6,11 @@ import (
 	"sync"
 	"testing"
 
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
@@ -53,35 +55,26 @@ func newNamespace(t *testing.T, prefix string) (name string, client kubernetes.I
 	t.Helper()
 	client = newClient(t)
 	made := kube.Create(t, client.CoreV1().Namespaces(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: prefix + "-"}})
-	t.Cleanup(func() { unregister(t, client, made.Name) })
+	t.Cleanup(func() { unregister(t, made.Name) })
 	return made.Name, client
 }
 
-func unregister(t *testing.T, client kubernetes.Interface, builder string) {
+func unregister(t *testing.T, builder string) {
 	t.Helper()
 	ctx := context.Background()
-	validating := client.AdmissionregistrationV1().ValidatingWebhookConfigurations()
-	vs, err := validating.List(ctx, metav1.ListOptions{})
+	client, err := dynamic.NewForConfig(cluster.Config())
 	hostingtest.Must(t, err)
-	for _, v := range vs.Items {
-		if strings.HasPrefix(v.Name, builder+"-") {
-			mustBeGone(t, validating.Delete(ctx, v.Name, metav1.DeleteOptions{}))
+	for _, resource := range []string{"validatingwebhookconfigurations", "mutatingwebhookconfigurations"} {
+		registrations := client.Resource(admissionregistrationv1.SchemeGroupVersion.WithResource(resource))
+		list, err := registrations.List(ctx, metav1.ListOptions{})
+		hostingtest.Must(t, err)
+		for _, r := range list.Items {
+			if strings.HasPrefix(r.GetName(), builder+"-") {
+				if err := registrations.Delete(ctx, r.GetName(), metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
+					t.Error(err)
+				}
+			}
 		}
-	}
-	mutating := client.AdmissionregistrationV1().MutatingWebhookConfigurations()
-	ms, err := mutating.List(ctx, metav1.ListOptions{})
-	hostingtest.Must(t, err)
-	for _, m := range ms.Items {
-		if strings.HasPrefix(m.Name, builder+"-") {
-			mustBeGone(t, mutating.Delete(ctx, m.Name, metav1.DeleteOptions{}))
-		}
-	}
-}
-
-func mustBeGone(t *testing.T, err error) {
-	t.Helper()
-	if err != nil && !apierrors.IsNotFound(err) {
-		t.Error(err)
 	}
 }
 

@@ -33,7 +33,7 @@ func TestStaticPod(t *testing.T) {
 	hostingtest.Must(t, err)
 	runSample(t, pod.Spec.Containers[0].Args)
 
-	t.Cleanup(func() { unregister(t, client, "volumelabels") })
+	t.Cleanup(func() { unregister(t, "volumelabels") })
 	volume := &corev1.PersistentVolume{
 		ObjectMeta: metav1.ObjectMeta{Name: "data"},
 		Spec: corev1.PersistentVolumeSpec{
@@ -70,8 +70,7 @@ func runSample(t *testing.T, args []string) {
 	startProgram(t, program, own...)
 }
 
-// startProgram returns the process ID of a program. The program ends with the test. If the test
-// fails, it prints the program's log.
+// startProgram starts a program that ends with the test. If the test fails, it prints the program's log.
 func startProgram(t *testing.T, program string, arguments ...string) (pid int) {
 	t.Helper()
 	var log bytes.Buffer
@@ -118,8 +117,7 @@ func startQuickStart(t *testing.T) (address string, pid int) {
 	program, err := programs.Path(programs.TeamLabel)
 	hostingtest.Must(t, err)
 	address = newAddress()
-	client := newClient(t)
-	t.Cleanup(func() { unregister(t, client, "team-label") })
+	t.Cleanup(func() { unregister(t, "team-label") })
 	pid = startProgram(t, program,
 		"--cert-dir="+dir, "--self-signed-certificate", "--register-webhooks", "--webhook-url=https://"+address+":9443", "--kubeconfig="+cluster.Kubeconfig,
 		"--bind-address="+address, "--health-bind-address=")

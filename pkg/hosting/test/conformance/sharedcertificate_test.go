@@ -156,8 +156,7 @@ func TestAReplicaIsNotReadyBeforeItIsTrusted(t *testing.T) {
 	}
 }
 
-// limitedUser returns a kubeconfig of a user with only the granted permissions for webhook
-// configurations.
+// limitedUser returns the kubeconfig of a user with only the granted permissions for webhook configurations.
 func limitedUser(t *testing.T, client kubernetes.Interface, name string) (kubeconfig string, grant func(verbs ...string)) {
 	t.Helper()
 	config, err := clientcmd.LoadFromFile(cluster.Kubeconfig)
