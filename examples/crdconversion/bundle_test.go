@@ -40,8 +40,7 @@ func TestConversionWebhook(t *testing.T) {
 	}
 }
 
-// TestConversionIsNeverNone: with None, the API server would drop fields until the webhook is
-// registered.
+// With None, the API server would drop fields until the webhook is registered.
 func TestConversionIsNeverNone(t *testing.T) {
 	webhook, conversion := bundletest.CSV(t, csvFile("bundle-v2")).Spec.WebhookDefinitions[0], readCRD(t, "bundle-v2").Spec.Conversion
 	if conversion == nil || conversion.Strategy != apiextensionsv1.WebhookConverter {

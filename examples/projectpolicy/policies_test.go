@@ -69,8 +69,7 @@ func TestStatusSaysWhetherAPolicyIsEnforced(t *testing.T) {
 	}
 }
 
-// TestStatusIsWrittenOnceByTwoReplicas: the API server refuses the second write of the same status,
-// and the retry finds nothing to write.
+// The API server refuses the second write of the same status, and the retry finds nothing to write.
 func TestStatusIsWrittenOnceByTwoReplicas(t *testing.T) {
 	client := newClient(object("names", 1, "a"))
 	var written atomic.Int32

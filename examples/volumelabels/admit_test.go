@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	admissionv1 "k8s.io/api/admission/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -57,24 +56,12 @@ func TestWebhook(t *testing.T) {
 	}
 }
 
-// TestWebhookFailsWithItsProvider: the failurePolicy can decide only if the webhook neither allows
-// nor denies.
+// The failurePolicy can decide only if the webhook neither allows nor denies.
 func TestWebhookFailsWithItsProvider(t *testing.T) {
 	review, _ := creationOf(t, volume("pv", "vol-1", nil))
 	answer := webhooktest.Post(t, newWebhook(failing{}), review)
-
-	var got metav1.Status
-	if err := json.Unmarshal(answer.Body.Bytes(), &got); err != nil {
-		t.Fatalf("%v in %s", err, answer.Body)
-	}
-	want := metav1.Status{
-		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"},
-		Status:   metav1.StatusFailure, Code: http.StatusInternalServerError, Reason: metav1.StatusReasonInternalError,
-		Message: `looking up volume "vol-1" of d: out of order`,
-	}
-	if diff := cmp.Diff(want, got); diff != "" || answer.Code != http.StatusInternalServerError {
-		t.Errorf("status %d, body (-want +got):\n%s", answer.Code, diff)
-	}
+	installtest.Same(t, "the status", http.StatusInternalServerError, answer.Code)
+	installtest.Contains(t, answer.Body.String(), `looking up volume \"vol-1\" of d: out of order`)
 }
 
 type failing struct{}

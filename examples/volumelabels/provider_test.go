@@ -66,8 +66,7 @@ func TestFileThatCannotBeUsed(t *testing.T) {
 	}
 }
 
-// A read can fail for a temporary reason, such as missing file descriptors. The file does not
-// change then.
+// A read can fail for a temporary reason, such as missing file descriptors, without a change of the file.
 func TestFailedReadIsRepeated(t *testing.T) {
 	p := &fileProvider{path: filepath.Join(t.TempDir(), "volumes.yaml")}
 	replaceFile(t, p.path, `volumes: [{driver: disk.csi.example.com, handle: vol-1, labels: {zone: north}}]`)

@@ -23,8 +23,7 @@ func toV2(t *testing.T, v1 *unstructured.Unstructured) *unstructured.Unstructure
 	return converted(t, v1, convert.V2, convert.ToV2)
 }
 
-// converted converts like a server: the metadata is copied before, and the object is encoded after
-// it.
+// converted converts like a server: it copies the metadata first, and encodes the result.
 func converted(t *testing.T, from *unstructured.Unstructured, version schema.GroupVersion, convert func(from, to *unstructured.Unstructured) error) *unstructured.Unstructured {
 	t.Helper()
 	to := &unstructured.Unstructured{Object: map[string]any{}}

@@ -50,8 +50,7 @@ func TestToken(t *testing.T) {
 	}
 }
 
-// TestSidecarWithToken has a container that equals a sidecar except for the mounts of the API
-// server.
+// A container may equal a sidecar except for the mounts of the API server.
 func TestSidecarWithToken(t *testing.T) {
 	pod := parse[corev1.Pod](t, `spec: {containers: [{name: s, volumeMounts: [{name: kube-api-access-1, mountPath: /var/run/secrets/kubernetes.io/serviceaccount}]}]}`)
 	before := pod.DeepCopy()
@@ -101,4 +100,17 @@ func TestApplySharesNothing(t *testing.T) {
 	pod.Spec.Volumes[0].Secret.SecretName = "changed"
 	pod.Labels["one"] = "changed"
 	installtest.Same(t, "a change of the pod changed the PodDefault", specs(t, spec), podDefaults)
+}
+
+func TestConflictErrorSaysEverythingAtOnce(t *testing.T) {
+	const wayOut = `; make the two of each conflict the same, give one another name, or keep all PodDefaults away with the pod's annotation poddefault.admission.kubeflow.org/exclude: "true"`
+	for metadata, name := range map[string]string{`{name: web-1, generateName: web-}`: "web-1", `{generateName: web-}`: "web-"} {
+		want := `conflict occurred while applying poddefaults: a,b on pod: ` + name + ` err: [merging labels for a has a conflict on team: "one" does not match "pod" of the pod; merging labels for b has a conflict on team: "two" does not match "pod" of the pod]` + wayOut
+		pod := parse[corev1.Pod](t, `metadata: `+metadata)
+		pod.Labels = map[string]string{"team": "pod"}
+		err := merge.Apply(pod, specs(t, `labels: {team: one}`, `labels: {team: two}`))
+		if err == nil || err.Error() != want {
+			t.Errorf("got\n%v\nwant\n%s", err, want)
+		}
+	}
 }

@@ -16,8 +16,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/programs"
 )
 
-// migrate runs the command and returns its output. It names the API server, whose loopback address
-// no EndpointSlice may have.
+// migrate runs the command. It names the API server: no EndpointSlice may have a loopback address.
 func (e *env) migrate(succeeds bool, flags ...string) string {
 	e.Helper()
 	address, _, err := rest.DefaultServerUrlFor(cluster.Config())
@@ -79,8 +78,7 @@ func (e *env) migrateAsOther() {
 	e.must(orders.Delete(e.Context(), order.Name, metav1.DeleteOptions{}))
 }
 
-// asAdministrator returns the flag for a user who has the documented permissions. It returns when the API
-// server applies them.
+// asAdministrator returns the flag for a user with the documented permissions, when the API server applies them.
 func (e *env) asAdministrator() (flag string) {
 	e.Helper()
 	const name = "storage-administrator"

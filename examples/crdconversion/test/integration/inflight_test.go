@@ -21,9 +21,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
-// TestWriteInFlight starts the command while a webhook holds a create. The API server stores that object in v2,
-// after the storage version has become v1 and every other object is stored in v1. The command waits
-// for it.
+// TestWriteInFlight starts the command while a webhook holds a create. The API server stores that object in v2
+// although the storage version is v1 by then. The command waits for it.
 func TestWriteInFlight(t *testing.T) {
 	e := newConvertedEnv(t)
 	e.Fill(t, upTo)
@@ -75,8 +74,7 @@ func ruleFor(operation admissionregistrationv1.OperationType) []admissionregistr
 	}}
 }
 
-// holdCreate registers a mutating webhook that answers the create of one object late, and returns when it
-// is called for others. isHeld reports whether it holds the create.
+// holdCreate registers a mutating webhook that answers the create of one object late. isHeld reports whether it does.
 func (e *env) holdCreate(name string, pause time.Duration) (isHeld func() bool) {
 	e.Helper()
 	var called, held atomic.Bool
@@ -103,8 +101,7 @@ func (e *env) holdCreate(name string, pause time.Duration) (isHeld func() bool) 
 
 const protected = "cache-0003"
 
-// refuse registers a webhook that refuses updates of the protected object, and returns when it is
-// called.
+// refuse registers a webhook that refuses updates of the protected object, and returns when it is called.
 func (e *env) refuse() (allow func()) {
 	e.Helper()
 	webhooks := e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations()

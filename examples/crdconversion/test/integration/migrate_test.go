@@ -80,8 +80,7 @@ func (e *env) all(version schema.GroupVersion) map[string]map[string]any {
 	return found
 }
 
-// are compares all Caches with their previous state. Only the annotation for the other version
-// depends on the storage version.
+// are compares all Caches with their previous state.
 func (e *env) are(when string, version schema.GroupVersion, before map[string]map[string]any) {
 	e.Helper()
 	if diff := cmp.Diff(before, e.all(version)); diff != "" {
@@ -152,9 +151,8 @@ func (e *env) migrateExceptOne() {
 	e.migrateAsOther()
 }
 
-// startOtherClient has another client change an object all the time. The migrator waits until its
-// cache is as new as its StorageVersionMigration, which it learns from changes, or after a minute
-// or two.
+// startOtherClient has another client change an object all the time. Otherwise the migrator would wait for a minute
+// or two, until its cache is as new as its StorageVersionMigration.
 func (e *env) startOtherClient() (stop func()) {
 	e.Helper()
 	ctx, cancel := context.WithCancel(e.Context())

@@ -22,8 +22,7 @@ var cluster *kube.Cluster
 
 func TestMain(m *testing.M) { kube.Main(m, &cluster) }
 
-// TestLabelWriters removes a label by every subresource of namespaces. The bundle's rules cover
-// each subresource that permits it.
+// The bundle's rules cover each subresource of namespaces by which a label can be removed.
 func TestLabelWriters(t *testing.T) {
 	csv := bundletest.CSV(t, "../../bundle/manifests/projectpolicy.clusterserviceversion.yaml")
 	client, err := kubernetes.NewForConfig(cluster.Config())

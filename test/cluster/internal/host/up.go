@@ -17,7 +17,7 @@ import (
 // BringUp makes sure that the cluster is up. It takes down a broken one first. With install, it installs
 // missing Debian packages.
 func BringUp(ctx context.Context, run string, install bool, out io.Writer) error {
-	s := newSteps(out)
+	s := steps{out: out, start: time.Now()}
 	if err := preflight(ctx, install, s.say); err != nil {
 		return err
 	}
@@ -116,10 +116,6 @@ func waitFor(ctx context.Context, ask func(context.Context) error) error {
 type steps struct {
 	out   io.Writer
 	start time.Time
-}
-
-func newSteps(out io.Writer) steps {
-	return steps{out: out, start: time.Now()}
 }
 
 func (s steps) say(format string, args ...any) {
