@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 )
 
-// conflict records an item of a PodDefault that cannot be merged. The problem is the other item, its owner, and the difference.
+// conflict records an item of a PodDefault that cannot be merged. The problem names the other item and its owner.
 func (m *merger) conflict(podDefault, field, key, problem string) {
 	m.conflicts = append(m.conflicts, fmt.Sprintf("merging %s for %s has a conflict on %s: %s", field, podDefault, key, problem))
 }

@@ -39,7 +39,7 @@ func endNode(pid int) error {
 	return within(20*time.Second, fmt.Sprintf("the node, process %d, does not end", pid), func() bool { return hasEnded(pid) })
 }
 
-// hasEnded is true for a zombie: PID 1 of a namespace becomes one after all others in it.
+// hasEnded also reports true for a zombie: PID 1 of a namespace becomes one after all others in it.
 func hasEnded(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
