@@ -18,7 +18,8 @@ func Apply(pod *corev1.Pod, podDefaults []*v1alpha1.PodDefault) error {
 		return nil
 	}
 	m := &merger{pod: pod.DeepCopy(), podDefaults: podDefaults}
-	m.mergeObjectMeta()
+	m.pod.Labels = m.mergeMap("labels", m.pod.Labels, func(s *v1alpha1.PodDefaultSpec) map[string]string { return s.Labels })
+	m.pod.Annotations = m.mergeMap("annotations", m.pod.Annotations, func(s *v1alpha1.PodDefaultSpec) map[string]string { return s.Annotations })
 	m.mergeOwnContainers() // before sidecars are among the containers
 	m.mergePodLists()
 	m.setServiceAccount()
@@ -35,11 +36,6 @@ type merger struct {
 	pod         *corev1.Pod
 	podDefaults []*v1alpha1.PodDefault
 	conflicts   []string
-}
-
-func (m *merger) mergeObjectMeta() {
-	m.pod.Labels = m.mergeMap("labels", m.pod.Labels, func(s *v1alpha1.PodDefaultSpec) map[string]string { return s.Labels })
-	m.pod.Annotations = m.mergeMap("annotations", m.pod.Annotations, func(s *v1alpha1.PodDefaultSpec) map[string]string { return s.Annotations })
 }
 
 func (m *merger) mergePodLists() {

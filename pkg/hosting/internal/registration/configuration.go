@@ -16,9 +16,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// configurationName is unique for each webhook: several processes may each register some of them.
-func (r *Registrar) configurationName(w Webhook) string { return r.Process + "-" + w.Name }
-
 // webhookName is what clients see when a request is denied. API servers require at least three labels.
 func (r *Registrar) webhookName(w Webhook) string { return w.Name + "." + r.Process + ".hosting" }
 

@@ -43,7 +43,7 @@ type clientConfig struct {
 
 // read returns a new object with the error NotFound.
 func (s *session) read(ctx context.Context, w Webhook) (*live, error) {
-	name := s.configurationName(w)
+	name := s.Process + "-" + w.Name // a configuration for each webhook: several processes may each register some
 	if w.Form == Conversion {
 		mapping, err := s.kinds.RESTMapping(w.Kinds[0].GroupKind())
 		if err != nil {
