@@ -30,10 +30,9 @@ func (m *merger) conflictError() error {
 // owner is the name of the PodDefault that added an item, or thePod.
 type owner string
 
-const (
-	thePod owner = ""
-	inPod        = "" // the container of items of the pod itself
-)
+const thePod owner = ""
+
+const inPod = "" // the container of items of the pod itself
 
 // at names the owner of an item in a container, or in the pod itself.
 func (o owner) at(container string) string {
