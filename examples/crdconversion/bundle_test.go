@@ -9,8 +9,8 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/examples/internal/asserttest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/internal/bundletest"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 func csvFile(bundle string) string {
@@ -31,7 +31,7 @@ func TestConversionWebhook(t *testing.T) {
 			t.Errorf("install mode %s: supported is %v", mode.Type, mode.Supported)
 		}
 	}
-	asserttest.Same(t, "conversionCRDs", []string{crd.Name}, webhook.ConversionCRDs)
+	installtest.Same(t, "conversionCRDs", []string{crd.Name}, webhook.ConversionCRDs)
 	if !slices.ContainsFunc(csv.Spec.CustomResourceDefinitions.Owned, func(d operatorsv1alpha1.CRDDescription) bool { return d.Name == crd.Name }) {
 		t.Errorf("%s is not owned", crd.Name)
 	}
@@ -40,8 +40,7 @@ func TestConversionWebhook(t *testing.T) {
 	}
 }
 
-// TestConversionIsNeverNone: with None, the API server would drop fields until the webhook is
-// registered.
+// With None, the API server would drop fields until the webhook is registered.
 func TestConversionIsNeverNone(t *testing.T) {
 	webhook, conversion := bundletest.CSV(t, csvFile("bundle-v2")).Spec.WebhookDefinitions[0], readCRD(t, "bundle-v2").Spec.Conversion
 	if conversion == nil || conversion.Strategy != apiextensionsv1.WebhookConverter {
@@ -51,7 +50,7 @@ func TestConversionIsNeverNone(t *testing.T) {
 	want := &apiextensionsv1.ServiceReference{
 		Namespace: namespace, Name: webhook.DeploymentName + "-service", Path: webhook.WebhookPath, Port: &webhook.ContainerPort,
 	}
-	asserttest.Same(t, "Service", want, conversion.Webhook.ClientConfig.Service)
+	installtest.Same(t, "Service", want, conversion.Webhook.ClientConfig.Service)
 }
 
 func TestUpgrade(t *testing.T) {
@@ -63,7 +62,7 @@ func TestUpgrade(t *testing.T) {
 		t.Errorf("v1 is what is stored: %v before, %v after", before.Storage, after.Storage)
 	}
 	after.Storage = before.Storage
-	asserttest.Same(t, "v1", before, after)
+	installtest.Same(t, "v1", before, after)
 }
 
 func TestDeployments(t *testing.T) {
@@ -77,7 +76,7 @@ func TestDeployments(t *testing.T) {
 			value := func(flag string) string { return flags.Lookup(flag).Value.String() }
 			got[deployment] = runs{value("controllers"), value("webhooks"), value("cache-version")}
 		}
-		asserttest.Same(t, "what runs of "+bundle, want, got)
+		installtest.Same(t, "what runs of "+bundle, want, got)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -61,4 +62,41 @@ func (c *controller) report(ctx context.Context, name cache.ObjectName) error {
 	updated.Object["status"] = status
 	_, err = c.client.Namespace(name.Namespace).UpdateStatus(ctx, updated, metav1.UpdateOptions{FieldManager: fieldManager})
 	return err
+}
+
+// statusOf returns the status of a Cache of either version: the memory of all its replicas.
+func statusOf(object *unstructured.Unstructured) (map[string]any, error) {
+	spec, err := specInV2(object)
+	if err != nil {
+		return nil, err
+	}
+	replicas, _, err := unstructured.NestedInt64(spec, "replicas")
+	if err != nil {
+		return nil, err
+	}
+	text, _, err := unstructured.NestedString(spec, "resources", "memory")
+	if err != nil {
+		return nil, err
+	}
+	memory, err := resource.ParseQuantity(text)
+	if err != nil {
+		return nil, fmt.Errorf("its memory %q: %w", text, err)
+	}
+	memory.Mul(replicas)
+	return map[string]any{
+		"memory":             memory.String(),
+		"observedGeneration": object.GetGeneration(),
+	}, nil
+}
+
+func specInV2(object *unstructured.Unstructured) (map[string]any, error) {
+	if object.GroupVersionKind().Version == convert.V1.Version {
+		v2 := &unstructured.Unstructured{Object: map[string]any{}}
+		if err := convert.ToV2(object, v2); err != nil {
+			return nil, err
+		}
+		object = v2
+	}
+	spec, _, err := unstructured.NestedMap(object.Object, "spec")
+	return spec, err
 }

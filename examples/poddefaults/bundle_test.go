@@ -8,10 +8,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/examples/internal/asserttest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/internal/bundletest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/poddefaults/merge"
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/poddefaults/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 const csvFile = "bundle/manifests/poddefaults.clusterserviceversion.yaml"
@@ -24,7 +24,7 @@ func TestBundleRegistersWhatTheServerServes(t *testing.T) {
 func TestOwnPodsCanAlwaysStart(t *testing.T) {
 	csv := bundletest.CSV(t, csvFile)
 	selector, err := metav1.LabelSelectorAsSelector(csv.Spec.WebhookDefinitions[0].ObjectSelector)
-	asserttest.Must(t, err)
+	installtest.Must(t, err)
 	for _, d := range csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
 		if selector.Matches(labels.Set(d.Spec.Template.Labels)) {
 			t.Errorf("the webhook is called for the pods of Deployment %s", d.Name)
@@ -47,7 +47,7 @@ func TestInstall(t *testing.T) {
 func TestSamples(t *testing.T) {
 	sample := bundletest.Sample[v1alpha1.PodDefault](t, "samples/poddefault.yaml", csvFile)
 	selectable, err := merge.Compile(&sample)
-	asserttest.Must(t, err)
+	installtest.Must(t, err)
 	for file, denied := range map[string]bool{"samples/pod.yaml": false, "samples/pod-conflict.yaml": true} {
 		pod := bundletest.Read[corev1.Pod](t, file)
 		selected := merge.Select(&pod, "", []*merge.Selectable{selectable})

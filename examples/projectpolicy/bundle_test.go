@@ -7,10 +7,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/examples/internal/asserttest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/internal/bundletest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/projectpolicy/policy"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 const csvFile = "bundle/manifests/projectpolicy.clusterserviceversion.yaml"
@@ -25,7 +25,7 @@ func TestBundleRegistersWhatTheServerServes(t *testing.T) {
 	want := []metav1.LabelSelectorRequirement{{
 		Key: corev1.LabelMetadataName, Operator: metav1.LabelSelectorOpNotIn, Values: systemNamespaces,
 	}}
-	asserttest.Same(t, "the objectSelector excludes other namespaces than the server", want, webhook.ObjectSelector.MatchExpressions)
+	installtest.Same(t, "the objectSelector excludes other namespaces than the server", want, webhook.ObjectSelector.MatchExpressions)
 }
 
 // labelWriters are the subresources by which labels of a Namespace can be changed: Kubernetes keeps
@@ -44,7 +44,7 @@ func TestInstall(t *testing.T) {
 func TestSamples(t *testing.T) {
 	sample := bundletest.Sample[policy.ProjectPolicy](t, "samples/projectpolicy.yaml", csvFile)
 	compiled, err := policy.Compile(&sample)
-	asserttest.Must(t, err)
+	installtest.Must(t, err)
 	for file, want := range map[string][]string{
 		"samples/namespace-allowed.yaml": nil,
 		"samples/namespace-denied.yaml":  {"metadata.name", "metadata.labels[team]", "metadata.labels[cost-centre]"},
@@ -54,6 +54,6 @@ func TestSamples(t *testing.T) {
 		for _, v := range policy.Check(policy.Namespace{Name: namespace.Name, Labels: namespace.Labels}, []*policy.Compiled{compiled}) {
 			got = append(got, v.Field)
 		}
-		asserttest.Same(t, file+" breaks", want, got)
+		installtest.Same(t, file+" breaks", want, got)
 	}
 }

@@ -18,23 +18,23 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/client-go/tools/cache"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/examples/internal/asserttest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/projectpolicy/policy"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 func TestPoliciesFollowTheCluster(t *testing.T) {
 	client := newClient(object("b-teams", 1, "b.*"), object("a-names", 1, "a.*"))
 	store := follow(t, client)
-
 	// The order is by name, so that replicas give the same answer.
+	installtest.Same(t, "the policies broken by a namespace when Follow has returned", []string{"a-names", "b-teams"}, brokenBy(store, "c"))
+
 	wantBroken := func(name string, want ...string) {
 		t.Helper()
 		until(t, func() bool {
 			return cmp.Equal(want, brokenBy(store, name), cmpopts.EquateEmpty())
 		}, "the policies broken by namespace "+name)
 	}
-	wantBroken("c", "a-names", "b-teams")
 	wantBroken("alpha", "b-teams")
 
 	update(t, client, object("b-teams", 2, "[ab].*"))
@@ -44,29 +44,9 @@ func TestPoliciesFollowTheCluster(t *testing.T) {
 	until(t, func() bool { return cmp.Equal([]string{"b-teams"}, store.Snapshot().broken) }, "the policy is known to be broken")
 	wantBroken("c", "a-names")
 
-	asserttest.Must(t, client.Resource(policy.Resource).Delete(t.Context(), "b-teams", metav1.DeleteOptions{}))
+	installtest.Must(t, client.Resource(policy.Resource).Delete(t.Context(), "b-teams", metav1.DeleteOptions{}))
 	until(t, func() bool { return len(store.Snapshot().broken) == 0 }, "the deleted policy is forgotten")
 	wantBroken("c", "a-names")
-}
-
-func TestFollowReturnsOnceTheListIsKnown(t *testing.T) {
-	client := newClient(object("names", 1, "a.*"))
-	answer := make(chan struct{})
-	client.PrependReactor("list", "projectpolicies", func(clienttesting.Action) (bool, runtime.Object, error) {
-		<-answer
-		return false, nil, nil
-	})
-	store, known := newPolicyStore(), make(chan error, 1)
-	go func() { known <- store.Follow(t.Context(), client) }()
-
-	select {
-	case err := <-known:
-		t.Fatalf("before the list exists: %v", err)
-	default:
-	}
-	close(answer)
-	asserttest.Must(t, <-known)
-	asserttest.Same(t, "what namespace b breaks when the list is known", []string{"names"}, brokenBy(store, "b"))
 }
 
 func TestStatusSaysWhetherAPolicyIsEnforced(t *testing.T) {
@@ -85,12 +65,11 @@ func TestStatusSaysWhetherAPolicyIsEnforced(t *testing.T) {
 		},
 	} {
 		until(t, func() bool { return len(conditions(t, client, name)) > 0 }, "the status of "+name)
-		asserttest.Same(t, "conditions of "+name, []metav1.Condition{want}, conditions(t, client, name), ignoreTime)
+		installtest.Same(t, "conditions of "+name, []metav1.Condition{want}, conditions(t, client, name), ignoreTime)
 	}
 }
 
-// TestStatusIsWrittenOnceByTwoReplicas: the API server refuses the second write of the same status,
-// and the retry finds nothing to write.
+// The API server refuses the second write of the same status, and the retry finds nothing to write.
 func TestStatusIsWrittenOnceByTwoReplicas(t *testing.T) {
 	client := newClient(object("names", 1, "a"))
 	var written atomic.Int32
@@ -102,7 +81,7 @@ func TestStatusIsWrittenOnceByTwoReplicas(t *testing.T) {
 	})
 	lister := func() cache.GenericLister {
 		lister, err := hosting.Watch(t.Context(), client, policy.Resource, hosting.ResourceHandler{Updated: func(*unstructured.Unstructured) {}})
-		asserttest.Must(t, err)
+		installtest.Must(t, err)
 		return lister
 	}
 	name := cache.ObjectName{Name: "names"}
@@ -110,11 +89,8 @@ func TestStatusIsWrittenOnceByTwoReplicas(t *testing.T) {
 		{policies: client.Resource(policy.Resource), lister: lister()},
 		{policies: client.Resource(policy.Resource), lister: lister()},
 	}
-	asserttest.Must(t, replicas[0].reconcile(t.Context(), name))
-	until(t, func() bool {
-		err := replicas[1].reconcile(t.Context(), name)
-		return err == nil
-	}, "the second replica sees what the first has written")
+	installtest.Must(t, replicas[0].reconcile(t.Context(), name))
+	until(t, func() bool { return replicas[1].reconcile(t.Context(), name) == nil }, "the second replica sees what the first has written")
 	if len(conditions(t, client, "names")) != 1 {
 		t.Errorf("conditions are %v", conditions(t, client, "names"))
 	}
@@ -122,7 +98,7 @@ func TestStatusIsWrittenOnceByTwoReplicas(t *testing.T) {
 
 func TestIsReported(t *testing.T) {
 	now := metav1.Condition{Type: "Valid", Status: metav1.ConditionFalse, ObservedGeneration: 2, Message: "new words"}
-	tests := map[string]struct {
+	for name, test := range map[string]struct {
 		there []metav1.Condition
 		want  bool
 	}{
@@ -131,8 +107,7 @@ func TestIsReported(t *testing.T) {
 		"the generation before":   {there: []metav1.Condition{{Type: "Valid", Status: metav1.ConditionFalse, ObservedGeneration: 1}}},
 		"the other verdict":       {there: []metav1.Condition{{Type: "Valid", Status: metav1.ConditionTrue, ObservedGeneration: 2}}},
 		"the same in other words": {there: []metav1.Condition{{Type: "Valid", Status: metav1.ConditionFalse, ObservedGeneration: 2, Message: "old words"}}, want: true},
-	}
-	for name, test := range tests {
+	} {
 		t.Run(name, func(t *testing.T) {
 			if got := isReported(test.there, now); got != test.want {
 				t.Errorf("got %v", got)
@@ -168,7 +143,7 @@ func object(name string, generation int64, namePattern string) *unstructured.Uns
 func follow(t *testing.T, client *fake.FakeDynamicClient) *policyStore {
 	t.Helper()
 	store := newPolicyStore()
-	asserttest.Must(t, store.Follow(t.Context(), client))
+	installtest.Must(t, store.Follow(t.Context(), client))
 	return store
 }
 
@@ -192,16 +167,15 @@ func brokenBy(store *policyStore, namespace string) []string {
 
 func update(t *testing.T, client *fake.FakeDynamicClient, obj *unstructured.Unstructured) {
 	t.Helper()
-	if _, err := client.Resource(policy.Resource).Update(t.Context(), obj, metav1.UpdateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	_, err := client.Resource(policy.Resource).Update(t.Context(), obj, metav1.UpdateOptions{})
+	installtest.Must(t, err)
 }
 
 func conditions(t *testing.T, client *fake.FakeDynamicClient, name string) []metav1.Condition {
 	t.Helper()
 	obj, err := client.Resource(policy.Resource).Get(t.Context(), name, metav1.GetOptions{})
-	asserttest.Must(t, err)
+	installtest.Must(t, err)
 	p, err := decodePolicy(obj)
-	asserttest.Must(t, err)
+	installtest.Must(t, err)
 	return p.Status.Conditions
 }

@@ -31,9 +31,9 @@ func (l labeller) admit(ctx context.Context, r hosting.Request[*corev1.Persisten
 		r.Warn("not labelled: nothing is known of %s", volume)
 		return nil
 	}
-	missing, differing := labelling.Compare(pv, known)
-	for _, d := range differing {
-		r.Warn("%s", d)
+	missing, warnings := labelling.Compare(pv, known)
+	for _, warning := range warnings {
+		r.Warn("%s", warning)
 	}
 	if pv.Labels == nil {
 		pv.Labels = map[string]string{}

@@ -6,9 +6,9 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/examples/internal/asserttest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/internal/bundletest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/volumelabels/labelling"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 var csvFiles = []string{
@@ -35,7 +35,7 @@ func TestDeployments(t *testing.T) {
 		"volumelabels-webhook":    {"[-" + name + "]", "[*]"},
 		"volumelabels-controller": {"[*]", "[]"},
 	}
-	asserttest.Same(t, "what runs", want, got)
+	installtest.Same(t, "what runs", want, got)
 }
 
 func TestInstall(t *testing.T) {
@@ -47,7 +47,7 @@ func TestInstall(t *testing.T) {
 func TestCatalogueOfTheInstallation(t *testing.T) {
 	file := bundletest.Read[corev1.ConfigMap](t, "install/catalogue.yaml")
 	catalogue, err := labelling.ParseCatalogue([]byte(file.Data["volumes.yaml"]))
-	asserttest.Must(t, err)
+	installtest.Must(t, err)
 	if _, known := catalogue[labelling.Volume{Driver: "disk.csi.example.com", Handle: "vol-0001"}]; !known {
 		t.Error("it does not know the volume of samples/persistentvolume.yaml")
 	}

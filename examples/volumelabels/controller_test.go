@@ -17,9 +17,9 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/examples/internal/asserttest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/volumelabels/labelling"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 func TestControllerLabelsWhatIsThere(t *testing.T) {
@@ -112,7 +112,7 @@ func volume(name, handle string, labels map[string]string) *corev1.PersistentVol
 func labelsOf(t *testing.T, client *fake.Clientset, name string) map[string]string {
 	t.Helper()
 	pv, err := client.CoreV1().PersistentVolumes().Get(t.Context(), name, metav1.GetOptions{})
-	asserttest.Must(t, err)
+	installtest.Must(t, err)
 	return pv.Labels
 }
 

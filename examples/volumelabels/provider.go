@@ -42,7 +42,10 @@ func (p *fileProvider) Labels(_ context.Context, volume labelling.Volume) (map[s
 		if err != nil {
 			return nil, false, err
 		}
-		p.catalogue, p.err = parseCatalogue(p.path, text)
+		p.catalogue, p.err = labelling.ParseCatalogue(text)
+		if p.err != nil {
+			p.err = fmt.Errorf("%s: %w", p.path, p.err)
+		}
 		p.read = now
 	}
 	labels, found := p.catalogue[volume]
@@ -59,12 +62,4 @@ func (p *fileProvider) text() ([]byte, error) {
 		return p.readFile(p.path)
 	}
 	return os.ReadFile(p.path)
-}
-
-func parseCatalogue(path string, text []byte) (labelling.Catalogue, error) {
-	catalogue, err := labelling.ParseCatalogue(text)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return catalogue, nil
 }

@@ -10,8 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/examples/internal/asserttest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/volumelabels/labelling"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 var disk = labelling.Volume{Driver: "disk.csi.example.com", Handle: "vol-1"}
@@ -21,7 +21,7 @@ func TestFileIsReadAgainWhenItChanges(t *testing.T) {
 	expect := func(want map[string]string, wantFound bool) {
 		t.Helper()
 		labels, found, err := p.Labels(t.Context(), disk)
-		asserttest.Must(t, err)
+		installtest.Must(t, err)
 		if diff := cmp.Diff(want, labels); diff != "" || found != wantFound {
 			t.Errorf("found %v, labels (-want +got):\n%s", found, diff)
 		}
@@ -66,8 +66,7 @@ func TestFileThatCannotBeUsed(t *testing.T) {
 	}
 }
 
-// A read can fail for a temporary reason, such as missing file descriptors. The file does not
-// change then.
+// A read can fail for a temporary reason, such as missing file descriptors, without a change of the file.
 func TestFailedReadIsRepeated(t *testing.T) {
 	p := &fileProvider{path: filepath.Join(t.TempDir(), "volumes.yaml")}
 	replaceFile(t, p.path, `volumes: [{driver: disk.csi.example.com, handle: vol-1, labels: {zone: north}}]`)
@@ -83,6 +82,6 @@ func TestFailedReadIsRepeated(t *testing.T) {
 
 func replaceFile(t *testing.T, path, text string) {
 	t.Helper()
-	asserttest.Must(t, os.WriteFile(path+".new", []byte(text), 0o600))
-	asserttest.Must(t, os.Rename(path+".new", path))
+	installtest.Must(t, os.WriteFile(path+".new", []byte(text), 0o600))
+	installtest.Must(t, os.Rename(path+".new", path))
 }

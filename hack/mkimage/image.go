@@ -1,8 +1,14 @@
 package main
 
 import (
+	"debug/buildinfo"
+	"fmt"
+	"io/fs"
+	"os"
+
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/empty"
+	"github.com/google/go-containerregistry/pkg/v1/layout"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/google/go-containerregistry/pkg/v1/static"
 	"github.com/google/go-containerregistry/pkg/v1/types"
@@ -29,4 +35,64 @@ func newImage(files []file, architecture, user, entrypoint string) (v1.Image, er
 	config.Created = v1.Time{Time: epoch}
 	config.Config = v1.Config{Entrypoint: []string{entrypoint}, User: user, WorkingDir: "/"}
 	return mutate.ConfigFile(image, config)
+}
+
+// architectureOf refuses a program that needs a C library: its container would fail with "no such file".
+func architectureOf(binary string) (string, error) {
+	info, err := buildinfo.ReadFile(binary)
+	if err != nil {
+		return "", fmt.Errorf("%s is no Go program: %w", binary, err)
+	}
+	settings := map[string]string{}
+	for _, setting := range info.Settings {
+		settings[setting.Key] = setting.Value
+	}
+	if settings["GOOS"] != "linux" {
+		return "", fmt.Errorf("%s is built for %s: build it with GOOS=linux", binary, settings["GOOS"])
+	}
+	if settings["CGO_ENABLED"] != "0" {
+		return "", fmt.Errorf("%s may need a C library, which the image does not have: build it with CGO_ENABLED=0", binary)
+	}
+	return settings["GOARCH"], nil
+}
+
+// writeArchive adds two annotations with the complete name: containerd reads the first, other tools the second.
+func writeArchive(out, name string, image v1.Image) error {
+	index := mutate.AppendManifests(empty.Index, mutate.IndexAddendum{
+		Add: image,
+		Descriptor: v1.Descriptor{Annotations: map[string]string{
+			"io.containerd.image.name":          name,
+			"org.opencontainers.image.ref.name": name,
+		}},
+	})
+	dir, err := os.MkdirTemp("", "mkimage-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	if _, err := layout.Write(dir, index); err != nil {
+		return err
+	}
+	files, err := readTree(os.DirFS(dir))
+	if err != nil {
+		return err
+	}
+	content, err := tarball(files)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(out, content, 0o644) //nolint:gosec // G306: an image, which others may read
+}
+
+func readTree(tree fs.FS) ([]file, error) {
+	var files []file
+	err := fs.WalkDir(tree, ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		content, err := fs.ReadFile(tree, name)
+		files = append(files, file{path: name, mode: 0o644, content: content})
+		return err
+	})
+	return files, err
 }

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/spf13/cobra"
 	admissionv1 "k8s.io/api/admission/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -32,6 +31,9 @@ func TestMistakesAreSaidWhenTheCommandRuns(t *testing.T) {
 		w := good
 		change(&w)
 		return func(b *hosting.Builder) { b.RegisterWebhook("pods", w) }
+	}
+	converts := func(h hosting.Handler) func(*hosting.Builder) {
+		return with(func(w *hosting.Webhook) { w.Handler, w.Kinds = h, nil })
 	}
 	for name, test := range map[string]struct {
 		build func(*hosting.Builder)
@@ -84,31 +86,16 @@ func TestMistakesAreSaidWhenTheCommandRuns(t *testing.T) {
 			}),
 			"a conversion has no Kinds and no Operations",
 		},
-		"a conversion to nothing": {
-			with(func(w *hosting.Webhook) {
-				w.Handler, w.Kinds = hosting.Conversion[*window](windowKind("v1")), nil
-			}),
-			"there is nothing to convert",
-		},
-		"a conversion of one version twice": {
-			with(func(w *hosting.Webhook) {
-				w.Handler, w.Kinds = hosting.Conversion(windowKind("v1"), spokeOf(windowKind("v1"))), nil
-			}),
-			"version v1 appears twice",
-		},
+		"a conversion to nothing":           {converts(hosting.Conversion[*window](windowKind("v1"))), "there is nothing to convert"},
+		"a conversion of one version twice": {converts(hosting.Conversion(windowKind("v1"), spokeOf(windowKind("v1")))), "version v1 appears twice"},
 		"a conversion between kinds": {
-			with(func(w *hosting.Webhook) {
-				w.Handler, w.Kinds = hosting.Conversion(windowKind("v1"), spokeOf(corev1.SchemeGroupVersion.WithKind("Pod"))), nil
-			}),
-			"is another kind than the hub",
+			converts(hosting.Conversion(windowKind("v1"), spokeOf(corev1.SchemeGroupVersion.WithKind("Pod")))), "is another kind than the hub",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := hosting.NewBuilder("test")
 			test.build(b)
-			if err := run(t.Context(), b); err == nil || !strings.Contains(err.Error(), test.want) {
-				t.Errorf("got %v, want an error with %q", err, test.want)
-			}
+			hostingtest.Error(t, test.want, run(t.Context(), b))
 		})
 	}
 }
@@ -121,27 +108,16 @@ func spokeOf(kind schema.GroupVersionKind) hosting.SpokeVersion[*window] {
 func TestABuilderNeedsAName(t *testing.T) {
 	b := hosting.NewBuilder("Not A Name")
 	b.RegisterController("a", idle)
-	if err := run(t.Context(), b); err == nil || !strings.Contains(err.Error(), `NewBuilder("Not A Name")`) {
-		t.Errorf("got %v", err)
-	}
+	hostingtest.Error(t, `NewBuilder("Not A Name")`, run(t.Context(), b))
 }
 
 // Types that Kubernetes does not know, and types for any object, fit every kind.
 func TestKindsOfForeignTypes(t *testing.T) {
-	w := hosting.Webhook{
-		Kinds: []schema.GroupVersionKind{windowKind("v1")},
-		Handler: hosting.Validating(func(context.Context, hosting.Request[*window]) error {
-			return nil
-		}),
-	}
-	if _, err := hosting.NewHTTPHandler("w", w); err != nil {
-		t.Error(err)
-	}
-	w.Handler = hosting.Validating(func(context.Context, hosting.Request[*unstructured.Unstructured]) error {
-		return nil
-	})
-	if _, err := hosting.NewHTTPHandler("w", w); err != nil {
-		t.Error(err)
+	for _, handler := range []hosting.Handler{
+		hosting.Validating(func(context.Context, hosting.Request[*window]) error { return nil }),
+		hosting.Validating(func(context.Context, hosting.Request[*unstructured.Unstructured]) error { return nil }),
+	} {
+		handlerOf(t, hosting.Webhook{Kinds: []schema.GroupVersionKind{windowKind("v1")}, Handler: handler})
 	}
 }
 
@@ -199,8 +175,7 @@ func sweeperAndPods() *hosting.Builder {
 }
 
 func TestDefaults(t *testing.T) {
-	b := sweeperAndPods()
-	flags := b.Command().Flags()
+	flags := sweeperAndPods().Command().Flags()
 	for name, want := range map[string]string{
 		"controllers":           "[*]",
 		"webhooks":              "[]",
@@ -216,9 +191,8 @@ func TestDefaults(t *testing.T) {
 }
 
 func TestHelpSaysWhatThereIs(t *testing.T) {
-	b := sweeperAndPods()
 	var out bytes.Buffer
-	cmd := b.Command()
+	cmd := sweeperAndPods().Command()
 	cmd.SetOut(&out)
 	cmd.SetArgs([]string{"--help"})
 	hostingtest.Must(t, cmd.Execute())
@@ -245,20 +219,13 @@ func TestWhatTheFlagsLeave(t *testing.T) {
 		"no standard UID header":  {[]string{"--requestheader-uid-headers=X-Uid"}, "--requestheader-uid-headers lacks X-Remote-Uid"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := sweeperAndPods()
-			if err := run(t.Context(), b, test.args...); err == nil || !strings.Contains(err.Error(), test.want) {
-				t.Errorf("got %v, want an error with %q", err, test.want)
-			}
+			hostingtest.Error(t, test.want, run(t.Context(), sweeperAndPods(), test.args...))
 		})
 	}
 }
 
 func run(ctx context.Context, b *hosting.Builder, args ...string) error {
 	cmd := b.Command()
-	return execute(ctx, cmd, args...)
-}
-
-func execute(ctx context.Context, cmd *cobra.Command, args ...string) error {
 	cmd.SetArgs(append([]string{"--health-bind-address="}, args...))
 	cmd.SetOut(io.Discard)
 	cmd.SetErr(io.Discard)

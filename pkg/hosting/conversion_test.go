@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -18,8 +19,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/hostingtest"
 )
 
-// window has three versions: v1 has one size, v2 is the hub and has width and height, v3 has them
-// in a list.
+// window has three versions: v1 has one size, v2, the hub, has width and height, v3 has a list of both.
 type window struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
@@ -98,7 +98,7 @@ func TestConversion(t *testing.T) {
 		"without a metadata": {"v2", []string{`{"apiVersion":"house.example.com/v1","kind":"Window","size":"2x3"}`}, []string{`{"apiVersion":"house.example.com/v2","kind":"Window","metadata":{},"width":"2","height":"3"}`}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := conversionOf(t, handler, converting("house.example.com/"+test.to, test.objects...))
+			got := conversionIn(t, post(handler, converting("house.example.com/"+test.to, test.objects...)))
 			if got.Result.Status != metav1.StatusSuccess || got.UID != "u" {
 				t.Errorf("answered with %+v to %q", got.Result, got.UID)
 			}
@@ -128,9 +128,8 @@ func parsed(t *testing.T, text string) map[string]any {
 	return value
 }
 
-func conversionOf(t *testing.T, handler http.Handler, body string) *apiextensionsv1.ConversionResponse {
+func conversionIn(t *testing.T, response *httptest.ResponseRecorder) *apiextensionsv1.ConversionResponse {
 	t.Helper()
-	response := post(handler, body)
 	var review apiextensionsv1.ConversionReview
 	if err := json.Unmarshal(response.Body.Bytes(), &review); err != nil || review.Response == nil {
 		t.Fatalf("HTTP %d with %q: %v", response.Code, response.Body, err)
@@ -162,7 +161,7 @@ func TestConversionsThatFail(t *testing.T) {
 		"of the hub with a list": {converting("house.example.com/v1", strings.Replace(v2Window, `"2"`, `[]`, 1)), "cannot unmarshal array"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := conversionOf(t, handler, test.body)
+			got := conversionIn(t, post(handler, test.body))
 			if got.Result.Status != metav1.StatusFailure || got.UID != "u" || len(got.ConvertedObjects) > 0 {
 				t.Errorf("answered with %+v", got)
 			}
@@ -177,8 +176,7 @@ func TestMalformedConversions(t *testing.T) {
 	handler := handlerOf(t, hosting.Webhook{Handler: windows()})
 	good := converting("house.example.com/v2", v1Window)
 	for name, test := range map[string]struct {
-		body    string
-		message string
+		body, message string
 	}{
 		"nothing":         {``, "does not decode"},
 		"another kind":    {strings.Replace(good, "ConversionReview", "AdmissionReview", 1), `"AdmissionReview"`},

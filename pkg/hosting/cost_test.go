@@ -82,8 +82,7 @@ func fields(bytes int, value string) string {
 	return strings.TrimSuffix(text.String(), ",")
 }
 
-// heapOf returns the maximum growth of the heap during f. Frequent collections make the result
-// independent of the load of the machine.
+// heapOf returns the maximum growth of the heap during f. It collects often, to not depend on the machine's load.
 func heapOf(f func()) int64 {
 	defer debug.SetGCPercent(debug.SetGCPercent(10))
 	runtime.GC()

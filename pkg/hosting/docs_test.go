@@ -1,7 +1,6 @@
 package hosting_test
 
 import (
-	"context"
 	"os"
 	"strings"
 	"testing"
@@ -22,10 +21,7 @@ func TestEveryFlagIsDocumented(t *testing.T) {
 	if !found {
 		t.Fatal("there is no reference of flags")
 	}
-	b := hosting.NewBuilder("documented")
-	b.RegisterWebhook("pods", hosting.Webhook{Kinds: pods, Handler: hosting.Validating(func(context.Context, hosting.Request[*corev1.Pod]) error { return nil })})
-	b.RegisterController("worker", func(context.Context, hosting.Environment) error { return nil })
-	flags := b.Command().Flags()
+	flags := sweeperAndPods().Command().Flags()
 	flags.VisitAll(func(f *pflag.Flag) {
 		if !strings.Contains(reference, "`--"+f.Name+"`") {
 			t.Errorf("the reference misses --%s: %s", f.Name, f.Usage)

@@ -2,10 +2,12 @@ package hosting
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"mime"
 	"net/http"
+	"runtime/debug"
 	"sync/atomic"
 	"time"
 
@@ -20,7 +22,7 @@ import (
 type endpoint struct {
 	name    string
 	webhook *Webhook
-	metrics *webhookMetrics
+	metrics *metrics
 	calls   *limits.Calls
 	ready   atomic.Bool
 }
@@ -37,7 +39,8 @@ func NewHTTPHandler(name string, w Webhook) (http.Handler, error) {
 }
 
 func newEndpoint(name string, w Webhook, m *metrics, calls *limits.Calls) *endpoint {
-	e := &endpoint{name: name, webhook: w.withDefaults(name), metrics: m.forWebhook(name), calls: calls}
+	m.addWebhook(name)
+	e := &endpoint{name: name, webhook: w.withDefaults(name), metrics: m, calls: calls}
 	calls.MaxBodyMemory = max(calls.MaxBodyMemory, e.webhook.MaxBodyBytes) // any allowed body can be read
 	return e
 }
@@ -62,7 +65,7 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		// The caller may have closed the connection.
 		_, _ = w.Write(answer) //nolint:gosec // G705: JSON, which no browser renders
 	}
-	e.metrics.observe(outcome, time.Since(began))
+	e.metrics.observe(e.name, outcome, time.Since(began))
 }
 
 // log logs errors that any caller can cause only at a high verbosity.
@@ -202,4 +205,37 @@ func withDeadline(r *http.Request) (context.Context, context.CancelFunc, error) 
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), timeout)
 	return ctx, cancel, nil
+}
+
+type result struct {
+	answer  []byte
+	outcome outcome
+	err     error
+}
+
+// run runs the handler until it returns, which may be after the end of the call. The handler owns
+// the body until then. A panic fails only this call.
+func (e *endpoint) run(ctx context.Context, body *limits.Body, done chan<- result) {
+	r := result{outcome: failed, err: httperror.Internal(errors.New("the handler ended its goroutine"))}
+	defer func() {
+		if cause := recover(); cause != nil {
+			klog.ErrorS(nil, "A handler panicked", "webhook", e.name, "cause", cause, "stack", string(debug.Stack()))
+			r = result{outcome: panicked, err: httperror.Internal(fmt.Errorf("the handler panicked: %v", cause))}
+		}
+		body.ReleaseDecoded()
+		done <- r
+	}()
+	r = e.answer(ctx, body.Data)
+}
+
+func (e *endpoint) answer(ctx context.Context, body []byte) result {
+	review, outcome, err := e.webhook.Handler.answer(ctx, e.webhook, body)
+	if err != nil {
+		return result{outcome: outcome, err: err}
+	}
+	answer, err := json.Marshal(review)
+	if err != nil {
+		return result{outcome: failed, err: httperror.Internal(fmt.Errorf("cannot encode the answer: %w", err))}
+	}
+	return result{answer: answer, outcome: outcome}
 }

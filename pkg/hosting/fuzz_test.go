@@ -117,19 +117,15 @@ func checkConversion(t *testing.T, body []byte, response *httptest.ResponseRecor
 		failureOf(t, response)
 		return
 	}
-	var question, answer apiextensionsv1.ConversionReview
+	var question apiextensionsv1.ConversionReview
 	if err := sigsjson.UnmarshalCaseSensitivePreserveInts(body, &question); err != nil {
 		t.Fatalf("%q is answered, but does not decode: %v", body, err)
 	}
-	if err := json.Unmarshal(response.Body.Bytes(), &answer); err != nil || answer.Response == nil {
-		t.Fatalf("answered with %q: %v", response.Body, err)
-	}
-	if answer.Response.UID != question.Request.UID || answer.TypeMeta != question.TypeMeta {
-		t.Errorf("%q is no answer to %q", response.Body, body)
-	}
-	switch result := answer.Response.Result; result.Status {
+	answer := conversionIn(t, response)
+	hostingtest.Same(t, "the UID of the answer", question.Request.UID, answer.UID)
+	switch result := answer.Result; result.Status {
 	case metav1.StatusSuccess:
-		hostingtest.Same(t, "the number of converted objects", len(question.Request.Objects), len(answer.Response.ConvertedObjects))
+		hostingtest.Same(t, "the number of converted objects", len(question.Request.Objects), len(answer.ConvertedObjects))
 	case metav1.StatusFailure:
 		if result.Message == "" {
 			t.Error("a failure without a message")

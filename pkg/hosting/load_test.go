@@ -133,9 +133,8 @@ func TestUnreadAnswersAreCounted(t *testing.T) {
 	defer conn.Close()
 	const length = 200 << 10
 	for range l.MaxRequests {
-		if _, err := conn.Post("/pods?timeout=30s", []byte(podReview+strings.Repeat(" ", length-len(podReview)))); err != nil {
-			t.Fatal(err)
-		}
+		_, err := conn.Post("/pods?timeout=30s", []byte(podReview+strings.Repeat(" ", length-len(podReview))))
+		hostingtest.Must(t, err)
 	}
 	hostingtest.Eventually(t, "all handlers have returned", func() bool { return returned.Load() == l.MaxRequests && l.DecodedMemory() == 0 })
 	hostingtest.Same(t, "the status of another call while no answer is read", http.StatusTooManyRequests, postTo(t, server, "30s", podReview).StatusCode)
@@ -220,19 +219,24 @@ func TestMemoryOfAllBodiesIsBounded(t *testing.T) {
 func TestStoppedBodiesEndTheirConnection(t *testing.T) {
 	server := serveOverTLS(t, Validating(admitPod), limits.NewCalls(), 100)
 	const json = "Content-Type: application/json\r\n"
-	for name, begin := range map[string]string{
-		"a call":               "POST /pods?timeout=300ms HTTP/1.1\r\n" + json,
-		"a call of other type": "POST /pods?timeout=300ms HTTP/1.1\r\n",
-		"a call of no time":    "POST /pods?timeout=0s HTTP/1.1\r\n" + json,
-		"HTTP/1.0":             "POST /pods?timeout=300ms HTTP/1.0\r\nConnection: keep-alive\r\n" + json,
+	for name, test := range map[string]struct {
+		begin string
+		want  string
+	}{
+		"a call":               {"POST /pods?timeout=300ms HTTP/1.1\r\n" + json, "HTTP/1.1 400 "},
+		"a call of other type": {"POST /pods?timeout=300ms HTTP/1.1\r\n", "HTTP/1.1 415 "},
+		"a call by PUT":        {"PUT /pods?timeout=300ms HTTP/1.1\r\n" + json, "HTTP/1.1 405 "},
+		"a call of no time":    {"POST /pods?timeout=0s HTTP/1.1\r\n" + json, "HTTP/1.1 400 "},
+		"HTTP/1.0":             {"POST /pods?timeout=300ms HTTP/1.0\r\nConnection: keep-alive\r\n" + json, "HTTP/1.0 400 "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			conn := hostingtest.DialTLS(t, server.Listener.Addr().String())
-			fmt.Fprintf(conn, "%sHost: x\r\nContent-Length: 100\r\n\r\n{", begin)
+			fmt.Fprintf(conn, "%sHost: x\r\nContent-Length: 100\r\n\r\n{", test.begin)
 			hostingtest.Must(t, conn.SetReadDeadline(time.Now().Add(20*time.Second)))
-			if answer, err := io.ReadAll(conn); errors.Is(err, os.ErrDeadlineExceeded) {
-				t.Errorf("the connection is held after the answer %q", answer)
+			answer, err := io.ReadAll(conn)
+			if errors.Is(err, os.ErrDeadlineExceeded) || !strings.HasPrefix(string(answer), test.want) {
+				t.Errorf("the answer is %q, and then: %v", answer, err)
 			}
 		})
 	}

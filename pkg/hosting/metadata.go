@@ -7,7 +7,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 func checkConvertible[T runtime.Object]() error {
@@ -28,10 +27,6 @@ func newObject[T runtime.Object]() T {
 		u.Object = map[string]any{}
 	}
 	return object
-}
-
-func setKind(object runtime.Object, kind schema.GroupVersionKind) {
-	object.GetObjectKind().SetGroupVersionKind(kind)
 }
 
 func copyMetadata(from, to runtime.Object) error {

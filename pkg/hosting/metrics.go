@@ -33,24 +33,17 @@ func newMetrics() *metrics {
 	return m
 }
 
-// webhookMetrics exist from the start, so that a rate does not miss the first call.
-type webhookMetrics struct {
-	requests map[outcome]prometheus.Counter
-	duration map[outcome]prometheus.Observer
-}
-
-func (m *metrics) forWebhook(name string) *webhookMetrics {
-	w := &webhookMetrics{requests: map[outcome]prometheus.Counter{}, duration: map[outcome]prometheus.Observer{}}
+// addWebhook creates the metrics of a webhook at the start, so that a rate does not miss the first call.
+func (m *metrics) addWebhook(name string) {
 	for _, o := range outcomes {
-		w.requests[o] = m.requests.WithLabelValues(name, string(o))
-		w.duration[o] = m.duration.WithLabelValues(name, string(o))
+		m.requests.WithLabelValues(name, string(o))
+		m.duration.WithLabelValues(name, string(o))
 	}
-	return w
 }
 
-func (w *webhookMetrics) observe(o outcome, took time.Duration) {
-	w.requests[o].Inc()
-	w.duration[o].Observe(took.Seconds())
+func (m *metrics) observe(webhook string, o outcome, took time.Duration) {
+	m.requests.WithLabelValues(webhook, string(o)).Inc()
+	m.duration.WithLabelValues(webhook, string(o)).Observe(took.Seconds())
 }
 
 func (m *metrics) watchCalls(c *limits.Calls) {
@@ -77,3 +70,21 @@ func (m *metrics) watchExpiry(c *certificates.Files) {
 		return 0
 	}))
 }
+
+// outcome is the result of a call, and a label of metrics.
+type outcome string
+
+const (
+	allowed    outcome = "allowed"
+	patched    outcome = "patched"
+	denied     outcome = "denied"
+	converted  outcome = "converted"
+	refused    outcome = "refused"    // an object that cannot be converted
+	invalid    outcome = "invalid"    // not a valid request for the webhook
+	unready    outcome = "unready"    // before the webhook was prepared
+	failed     outcome = "failed"     // the handler returned an error
+	panicked   outcome = "panicked"   // the handler panicked
+	overloaded outcome = "overloaded" // beyond a limit of calls in progress
+)
+
+var outcomes = []outcome{allowed, patched, denied, converted, refused, invalid, unready, failed, panicked, overloaded}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -123,4 +124,35 @@ func (o *options) complete() error {
 		errs = append(errs, fmt.Errorf("--max-requests-inflight=%d must be positive and --max-body-memory=%s must not be negative", o.maxRequests, &o.maxBodyMemory))
 	}
 	return errors.Join(append(errs, o.callers.Complete(o.kubeconfig), o.registration.Complete(o.process))...)
+}
+
+// selectNames selects all names for "*", all except x for "-x", and x for "x" regardless of other values.
+func selectNames(flag string, selectors, known []string) ([]string, error) {
+	for _, s := range selectors {
+		if s != "*" && !slices.Contains(known, s) && !(len(s) > 0 && s[0] == '-' && slices.Contains(known, s[1:])) {
+			return nil, fmt.Errorf("--%s: unknown name %q: use %s, with a - before the name to exclude it, or * for all", flag, s, quote.List(known))
+		}
+	}
+	var names []string
+	all := slices.Contains(selectors, "*")
+	for _, name := range known {
+		if slices.Contains(selectors, name) || all && !slices.Contains(selectors, "-"+name) {
+			names = append(names, name)
+		}
+	}
+	return names, nil
+}
+
+// CloudWebhookServer is the feature gate of KEP-2699. Its stage is the maturity of this package. An
+// administrator can disable serving:
+//
+//	--feature-gates=CloudWebhookServer=false
+const CloudWebhookServer featuregate.Feature = "CloudWebhookServer"
+
+// newFeatureGate returns a gate with the feature enabled: an author registers webhooks to serve them.
+func newFeatureGate() (featuregate.MutableFeatureGate, error) {
+	gate := featuregate.NewFeatureGate()
+	return gate, gate.Add(map[featuregate.Feature]featuregate.FeatureSpec{
+		CloudWebhookServer: {Default: true, PreRelease: featuregate.Beta},
+	})
 }

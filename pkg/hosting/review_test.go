@@ -32,7 +32,7 @@ var pods = []schema.GroupVersionKind{corev1.SchemeGroupVersion.WithKind("Pod")}
 
 // judging decides by the annotation of the pod.
 func judging(mutate bool) hosting.Webhook {
-	obey := func(ctx context.Context, r hosting.Request[*corev1.Pod]) error {
+	obey := func(_ context.Context, r hosting.Request[*corev1.Pod]) error {
 		switch r.Object.Annotations["do"] {
 		case "deny":
 			r.Warn("think of %s", "it")
@@ -43,9 +43,6 @@ func judging(mutate bool) hosting.Webhook {
 			return errors.New("the lookup failed")
 		case "panic":
 			panic("oops")
-		case "wait":
-			<-ctx.Done()
-			return ctx.Err()
 		case "speak":
 			r.Warn("one")
 			r.Warn("two")
@@ -124,67 +121,40 @@ func asking(do string) string {
 }
 
 func TestHandlersThatFail(t *testing.T) {
-	handler := handlerOf(t, judging(false))
-	for do, want := range map[string]metav1.Status{
-		"fail":  {Code: 500, Reason: metav1.StatusReasonInternalError, Message: "the lookup failed"},
-		"panic": {Code: 500, Reason: metav1.StatusReasonInternalError, Message: "the handler panicked: oops"},
+	proceed := make(chan struct{})
+	defer close(proceed)
+	const late = "the handler did not return by the call's deadline"
+	for name, test := range map[string]struct {
+		handle  func(ctx context.Context) error
+		timeout time.Duration
+		code    int32
+		reason  metav1.StatusReason
+		message string
+	}{
+		"an error":              {func(context.Context) error { return errors.New("the lookup failed") }, time.Minute, 500, metav1.StatusReasonInternalError, "the lookup failed"},
+		"a panic":               {func(context.Context) error { panic("oops") }, time.Minute, 500, metav1.StatusReasonInternalError, "the handler panicked: oops"},
+		"an end of a goroutine": {func(context.Context) error { goruntime.Goexit(); return nil }, time.Minute, 500, metav1.StatusReasonInternalError, "ended its goroutine"},
+		"an error too late":     {func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }, 20 * time.Millisecond, 504, metav1.StatusReasonTimeout, late},
+		"a verdict too late":    {func(ctx context.Context) error { <-ctx.Done(); return nil }, 20 * time.Millisecond, 504, metav1.StatusReasonTimeout, late},
+		"no return":             {func(context.Context) error { <-proceed; return nil }, 20 * time.Millisecond, 504, metav1.StatusReasonTimeout, late},
 	} {
-		t.Run(do, func(t *testing.T) {
-			got := failureOf(t, post(handler, asking(do)))
-			if got.Code != want.Code || got.Reason != want.Reason || got.Message != want.Message {
-				t.Errorf("got %+v, want %+v", got, want)
+		t.Run(name, func(t *testing.T) {
+			handler := handlerOf(t, hosting.Webhook{Kinds: pods, Handler: hosting.Validating(func(ctx context.Context, r hosting.Request[*corev1.Pod]) error {
+				if r.Object.Annotations["do"] == "fail" {
+					return test.handle(ctx)
+				}
+				return nil
+			})})
+			began := time.Now()
+			response := postFor(test.timeout.String(), handler, asking("fail"))
+			if took := time.Since(began); test.code == http.StatusGatewayTimeout && took < test.timeout {
+				t.Errorf("the call ended after %s", took)
 			}
+			wantFailure(t, response, test.code, test.message)
+			hostingtest.Same(t, "the reason", test.reason, failureOf(t, response).Reason)
 			hostingtest.Same(t, "the status of the next call", http.StatusOK, post(handler, goodReview).Code)
 		})
 	}
-}
-
-func TestDeadline(t *testing.T) {
-	handler := handlerOf(t, judging(false))
-	began := time.Now()
-	response := postFor("20ms", handler, asking("wait"))
-	if took := time.Since(began); took < 20*time.Millisecond {
-		t.Errorf("the call ended after %s", took)
-	}
-	if got := failureOf(t, response); got.Code != http.StatusGatewayTimeout || got.Reason != metav1.StatusReasonTimeout {
-		t.Errorf("got %+v", got)
-	}
-}
-
-func TestAHandlerThatIgnoresTheDeadline(t *testing.T) {
-	proceed := make(chan struct{})
-	defer close(proceed)
-	handler := handlerOf(t, hosting.Webhook{Kinds: pods, Handler: hosting.Validating(
-		func(_ context.Context, r hosting.Request[*corev1.Pod]) error {
-			if r.Object.Annotations["do"] == "block" {
-				<-proceed
-			}
-			return nil
-		},
-	)})
-	wantFailure(t, postFor("20ms", handler, asking("block")), http.StatusGatewayTimeout, "the handler did not return by the call's deadline")
-	wantFailure(t, post(handler, goodReview), http.StatusOK, "")
-}
-
-func TestAVerdictTooLate(t *testing.T) {
-	handler := handlerOf(t, hosting.Webhook{Kinds: pods, Handler: hosting.Validating(
-		func(ctx context.Context, _ hosting.Request[*corev1.Pod]) error {
-			<-ctx.Done()
-			return nil
-		},
-	)})
-	wantFailure(t, postFor("20ms", handler, goodReview), http.StatusGatewayTimeout, "the handler did not return by the call's deadline")
-}
-
-// A test's helper may end the goroutine of a handler.
-func TestAHandlerThatEndsItsGoroutine(t *testing.T) {
-	handler := handlerOf(t, hosting.Webhook{Kinds: pods, Handler: hosting.Validating(
-		func(context.Context, hosting.Request[*corev1.Pod]) error {
-			goruntime.Goexit()
-			return nil
-		},
-	)})
-	wantFailure(t, post(handler, goodReview), http.StatusInternalServerError, "ended its goroutine")
 }
 
 func TestMalformedCalls(t *testing.T) {
@@ -292,19 +262,6 @@ func wantFailure(t *testing.T, response *httptest.ResponseRecorder, code int32, 
 	}
 	if status := failureOf(t, response); !strings.Contains(status.Message, message) {
 		t.Errorf("the message is %.300q, want %q", status.Message, message)
-	}
-}
-
-func TestV1beta1IfAsked(t *testing.T) {
-	w := judging(false)
-	w.V1beta1 = true
-	for _, version := range []string{"v1", "v1beta1"} {
-		response := post(handlerOf(t, w), strings.Replace(goodReview, "k8s.io/v1", "k8s.io/"+version, 1))
-		var got admissionv1.AdmissionReview
-		hostingtest.Must(t, json.Unmarshal(response.Body.Bytes(), &got))
-		if got.APIVersion != "admission.k8s.io/"+version || got.Response == nil || !got.Response.Allowed {
-			t.Errorf("%s is answered with %s", version, response.Body)
-		}
 	}
 }
 

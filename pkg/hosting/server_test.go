@@ -22,9 +22,8 @@ func TestUnfinishedReviewsDoNotKeepOutProbes(t *testing.T) {
 			conn, err := streams.Dial(t.Context(), address)
 			hostingtest.Must(t, err)
 			t.Cleanup(conn.Close)
-			if _, err := conn.Open("/pods?timeout=30s", 100); err != nil {
-				t.Fatal(err)
-			}
+			_, err = conn.Open("/pods?timeout=30s", 100)
+			hostingtest.Must(t, err)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic/fake"
 	"k8s.io/client-go/kubernetes/scheme"
 	clienttesting "k8s.io/client-go/testing"
@@ -42,14 +41,10 @@ func TestWatch(t *testing.T) {
 	if _, err := lister.ByNamespace("n").Get("a"); err != nil {
 		t.Error(err)
 	}
-	// Unlike an API server, the fake does not report an object that is deleted between list and
-	// watch.
-	err = wait.PollUntilContextTimeout(t.Context(), time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
-		return slices.ContainsFunc(client.Actions(), func(a clienttesting.Action) bool { return a.Matches("watch", "configmaps") }), nil
+	// Unlike an API server, the fake does not report an object that is deleted between list and watch.
+	hostingtest.Eventually(t, "there is a watch", func() bool {
+		return slices.ContainsFunc(client.Actions(), func(a clienttesting.Action) bool { return a.Matches("watch", "configmaps") })
 	})
-	if err != nil {
-		t.Fatal("there is no watch")
-	}
 	hostingtest.Must(t, client.Resource(configMaps).Namespace("n").Delete(t.Context(), "a", metav1.DeleteOptions{}))
 	hostingtest.Same(t, "the next event", "deleted n/a", <-events)
 }
@@ -69,15 +64,12 @@ func TestWatchEndsWithItsContext(t *testing.T) {
 
 func TestWorklist(t *testing.T) {
 	resource := schema.GroupResource{Resource: "configmaps"}
-	tests := map[string]struct {
-		answers []error
-	}{
-		"done at once":              {[]error{nil}},
-		"deleted meanwhile":         {[]error{apierrors.NewNotFound(resource, "a")}},
-		"written by another client": {[]error{apierrors.NewConflict(resource, "a", nil), nil}},
-		"fails for a while":         {[]error{errors.New("first"), errors.New("second"), nil}},
-	}
-	for name, test := range tests {
+	for name, answers := range map[string][]error{
+		"done at once":              {nil},
+		"deleted meanwhile":         {apierrors.NewNotFound(resource, "a")},
+		"written by another client": {apierrors.NewConflict(resource, "a", nil), nil},
+		"fails for a while":         {errors.New("first"), errors.New("second"), nil},
+	} {
 		t.Run(name, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 			defer cancel()
@@ -89,21 +81,16 @@ func TestWorklist(t *testing.T) {
 					cancel()
 					return nil
 				}
-				answer := test.answers[len(reconciled)-1]
-				if len(reconciled) == len(test.answers) {
+				if len(reconciled) == len(answers) {
 					list.Add(cache.ObjectName{Name: "last"})
 				}
-				return answer
+				return answers[len(reconciled)-1]
 			})
 			list.Add(cache.ObjectName{Name: "a"})
 			list.Add(cache.ObjectName{Name: "a"})
 			list.Run(ctx)
 
-			var want []string
-			for range test.answers {
-				want = append(want, "a")
-			}
-			hostingtest.Same(t, "reconciled", append(want, "last"), reconciled)
+			hostingtest.Same(t, "reconciled", append(slices.Repeat([]string{"a"}, len(answers)), "last"), reconciled)
 		})
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/crdconversion/convert"
-	"github.com/olm-webhook-manager/olm-webhook-manager/examples/internal/asserttest"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 func TestSameCache(t *testing.T) {
@@ -14,18 +14,9 @@ func TestSameCache(t *testing.T) {
 			`{spec: {size: 3x512Mi, port: 6379, tlsSecret: cert, evict: lru}}`,
 			`{spec: {replicas: 3, resources: {memory: 512Mi}, network: {port: 6379, tls: {secretName: cert}}, eviction: {policy: LeastRecentlyUsed}}}`,
 		},
-		"the least that there is": {
-			`{spec: {size: 1x1Gi}}`,
-			`{spec: {replicas: 1, resources: {memory: 1Gi}}}`,
-		},
-		"other words": {
-			`{spec: {evict: lfu}}`,
-			`{spec: {eviction: {policy: LeastFrequentlyUsed}}}`,
-		},
-		"never": {
-			`{spec: {evict: never}}`,
-			`{spec: {eviction: {policy: Never}}}`,
-		},
+		"the least that there is": {`{spec: {size: 1x1Gi}}`, `{spec: {replicas: 1, resources: {memory: 1Gi}}}`},
+		"other words":             {`{spec: {evict: lfu}}`, `{spec: {eviction: {policy: LeastFrequentlyUsed}}}`},
+		"never":                   {`{spec: {evict: never}}`, `{spec: {eviction: {policy: Never}}}`},
 		"what only v1 has": {
 			`{spec: {size: 1x1Gi, debug: true}}`,
 			`{metadata: {annotations: {crdconversion.example.com/v1-spec: '{"debug":true}'}}, spec: {replicas: 1, resources: {memory: 1Gi}}}`,
@@ -42,27 +33,18 @@ func TestSameCache(t *testing.T) {
 			`{metadata: {annotations: {crdconversion.example.com/v2-spec: '{"network":{"ipFamily":"IPv6"},"resources":{"cpu":2}}'}}, spec: {size: 1x1Gi}}`,
 			`{spec: {replicas: 1, resources: {memory: 1Gi, cpu: 2}, network: {ipFamily: IPv6}}}`,
 		},
-		"half a size": {
-			`{metadata: {annotations: {crdconversion.example.com/v2-spec: '{"replicas":3}'}}, spec: {}}`,
-			`{spec: {replicas: 3}}`,
-		},
+		"half a size": {`{metadata: {annotations: {crdconversion.example.com/v2-spec: '{"replicas":3}'}}, spec: {}}`, `{spec: {replicas: 3}}`},
 		"empty parts": {
 			`{metadata: {annotations: {crdconversion.example.com/v2-spec: '{"eviction":{},"network":{"tls":{}}}'}}, spec: {port: 1}}`,
 			`{spec: {network: {port: 1, tls: {}}, eviction: {}}}`,
 		},
-		"the status": {
-			`{spec: {}, status: {memory: 1Gi, observedGeneration: 2}}`,
-			`{spec: {}, status: {memory: 1Gi, observedGeneration: 2}}`,
-		},
-		"no spec": {
-			`{status: {memory: 1Gi}}`,
-			`{status: {memory: 1Gi}}`,
-		},
+		"the status": {`{spec: {}, status: {memory: 1Gi, observedGeneration: 2}}`, `{spec: {}, status: {memory: 1Gi, observedGeneration: 2}}`},
+		"no spec":    {`{status: {memory: 1Gi}}`, `{status: {memory: 1Gi}}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			v1, v2 := cache(t, convert.V1, pair.v1), cache(t, convert.V2, pair.v2)
-			asserttest.Same(t, "v1 in v2", v2.Object, toV2(t, v1).Object)
-			asserttest.Same(t, "v2 in v1", v1.Object, toV1(t, v2).Object)
+			installtest.Same(t, "v1 in v2", v2.Object, toV2(t, v1).Object)
+			installtest.Same(t, "v2 in v1", v1.Object, toV1(t, v2).Object)
 		})
 	}
 }
@@ -92,7 +74,7 @@ func TestEdit(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			v1 := toV1(t, cache(t, convert.V2, test.v2))
 			test.edit(v1.Object["spec"].(map[string]any))
-			asserttest.Same(t, "v2 after the edit", cache(t, convert.V2, test.want).Object, toV2(t, v1).Object)
+			installtest.Same(t, "v2 after the edit", cache(t, convert.V2, test.want).Object, toV2(t, v1).Object)
 		})
 	}
 }
@@ -115,8 +97,8 @@ func TestWhatTheSchemaRefusesIsNotRestored(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			v1, v2 := cache(t, convert.V1, test.v1), cache(t, convert.V2, test.v2)
-			asserttest.Same(t, "v1 in v2", v2.Object, toV2(t, v1).Object)
-			asserttest.Same(t, "and back", v1.Object, toV1(t, v2).Object)
+			installtest.Same(t, "v1 in v2", v2.Object, toV2(t, v1).Object)
+			installtest.Same(t, "and back", v1.Object, toV1(t, v2).Object)
 		})
 	}
 }
@@ -148,7 +130,7 @@ func TestAnAnnotationThatIsNoSpecStays(t *testing.T) {
 	for _, text := range []string{"", "no JSON", "null", "[]", `"size"`} {
 		v2 := cache(t, convert.V2, `{spec: {replicas: 1, resources: {memory: 1Gi}}}`)
 		v2.SetAnnotations(map[string]string{convert.V1Annotation: text})
-		asserttest.Same(t, fmt.Sprintf("there and back with annotation %q", text), v2.Object, toV2(t, toV1(t, v2)).Object)
+		installtest.Same(t, fmt.Sprintf("there and back with annotation %q", text), v2.Object, toV2(t, toV1(t, v2)).Object)
 	}
 }
 
@@ -157,5 +139,5 @@ func TestConversionLeavesTheOriginalAlone(t *testing.T) {
 	before := v2.DeepCopy()
 	v1 := toV1(t, v2)
 	v1.Object["status"].(map[string]any)["conditions"].([]any)[0].(map[string]any)["type"] = "changed"
-	asserttest.Same(t, "the original", before.Object, v2.Object)
+	installtest.Same(t, "the original", before.Object, v2.Object)
 }

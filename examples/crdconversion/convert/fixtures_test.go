@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/crdconversion/convert"
-	"github.com/olm-webhook-manager/olm-webhook-manager/examples/internal/asserttest"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 func toV1(t *testing.T, v2 *unstructured.Unstructured) *unstructured.Unstructured {
@@ -23,14 +23,13 @@ func toV2(t *testing.T, v1 *unstructured.Unstructured) *unstructured.Unstructure
 	return converted(t, v1, convert.V2, convert.ToV2)
 }
 
-// converted converts like a server: the metadata is copied before, and the object is encoded after
-// it.
+// converted converts like a server: it copies the metadata first, and encodes the result.
 func converted(t *testing.T, from *unstructured.Unstructured, version schema.GroupVersion, convert func(from, to *unstructured.Unstructured) error) *unstructured.Unstructured {
 	t.Helper()
 	to := &unstructured.Unstructured{Object: map[string]any{}}
 	to.SetGroupVersionKind(version.WithKind("Cache"))
 	to.Object["metadata"] = from.DeepCopy().Object["metadata"]
-	asserttest.Must(t, convert(from, to))
+	installtest.Must(t, convert(from, to))
 	return &unstructured.Unstructured{Object: throughJSON(t, to.Object)}
 }
 
@@ -38,16 +37,16 @@ func converted(t *testing.T, from *unstructured.Unstructured, version schema.Gro
 func throughJSON(t *testing.T, object map[string]any) map[string]any {
 	t.Helper()
 	text, err := json.Marshal(object)
-	asserttest.Must(t, err)
+	installtest.Must(t, err)
 	var back map[string]any
-	asserttest.Must(t, utiljson.Unmarshal(text, &back))
+	installtest.Must(t, utiljson.Unmarshal(text, &back))
 	return back
 }
 
 func cache(t *testing.T, version schema.GroupVersion, text string) *unstructured.Unstructured {
 	t.Helper()
 	object := map[string]any{}
-	asserttest.Must(t, yaml.Unmarshal([]byte(text), &object))
+	installtest.Must(t, yaml.Unmarshal([]byte(text), &object))
 	if object["metadata"] == nil {
 		object["metadata"] = map[string]any{}
 	}

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/crdconversion/convert"
-	"github.com/olm-webhook-manager/olm-webhook-manager/examples/internal/asserttest"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 func TestRoundTripOfRandomCaches(t *testing.T) {
@@ -41,8 +41,7 @@ func FuzzRoundTrip(f *testing.F) {
 	})
 }
 
-// expectRoundTrip converts the spec as v1 and then as v2. A value that the version's schema refuses
-// is at least in the annotation.
+// expectRoundTrip converts the spec as v1 and as v2. The annotation has the values that the schema refuses.
 func expectRoundTrip(t *testing.T, spec map[string]any) {
 	t.Helper()
 	metadata := map[string]any{"name": "c", "annotations": map[string]any{"mine": "stays"}}
@@ -61,7 +60,7 @@ func complete(t *testing.T, c *unstructured.Unstructured, annotation string, val
 		return c
 	}
 	var rest map[string]any
-	asserttest.Must(t, json.Unmarshal([]byte(text), &rest))
+	installtest.Must(t, json.Unmarshal([]byte(text), &rest))
 	delete(annotations, annotation)
 	c.SetAnnotations(annotations)
 	merge(c.Object["spec"].(map[string]any), rest)
@@ -92,8 +91,7 @@ var (
 	v2Names = []string{"replicas", "resources", "memory", "network", "port", "tls", "secretName", "minVersion", "eviction", "policy", "zones", "later"}
 )
 
-// randomValues returns the field names of both versions at valid and other paths, with valid and
-// other values.
+// randomValues returns fields of both versions at valid and other paths, with valid and other values.
 func randomValues(random *rand.Rand, names []string, depth int) map[string]any {
 	values := map[string]any{}
 	for range random.IntN(len(names) + 1) {

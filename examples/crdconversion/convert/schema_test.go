@@ -13,28 +13,28 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/crdconversion/convert"
-	"github.com/olm-webhook-manager/olm-webhook-manager/examples/internal/asserttest"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // The converter and the definition, by the code of API servers, allow the same random specs. Fields
 // may be missing, because the other version holds them.
 func TestSchemas(t *testing.T) {
 	text, err := os.ReadFile("../bundle-v2/manifests/crdconversion.example.com_caches.yaml")
-	asserttest.Must(t, err)
+	installtest.Must(t, err)
 	var crd apiextensionsv1.CustomResourceDefinition
-	asserttest.Must(t, yaml.UnmarshalStrict(text, &crd))
+	installtest.Must(t, yaml.UnmarshalStrict(text, &crd))
 	for _, version := range crd.Spec.Versions {
 		allowed, names := convert.AllowedInV1, v1Names
 		if version.Name == "v2" {
 			allowed, names = convert.AllowedInV2, v2Names
 		}
 		var props apiextensions.JSONSchemaProps
-		asserttest.Must(t, apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(version.Schema.OpenAPIV3Schema, &props, nil))
+		installtest.Must(t, apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(version.Schema.OpenAPIV3Schema, &props, nil))
 		spec := optional(props.Properties["spec"])
 		validator, _, err := validation.NewSchemaValidator(&spec)
-		asserttest.Must(t, err)
+		installtest.Must(t, err)
 		structural, err := structuralschema.NewStructural(&spec)
-		asserttest.Must(t, err)
+		installtest.Must(t, err)
 		random, agreed := rand.New(rand.NewPCG(3, 4)), map[bool]int{}
 		for range 20000 {
 			value := throughJSON(t, randomSpec(random, names))

@@ -56,13 +56,9 @@ func fitsWebhook(t *testing.T, d operatorsv1alpha1.StrategyDeploymentSpec, w ope
 	if probe := container.ReadinessProbe; probe == nil || probe.HTTPGet == nil || probe.HTTPGet.Path != "/readyz" {
 		t.Errorf("Deployment %s serves webhooks and has no readiness probe of /readyz", d.Name)
 	}
-	if !hasPort(container, w.TargetPort.IntVal) {
+	if !slices.ContainsFunc(container.Ports, func(p corev1.ContainerPort) bool { return p.ContainerPort == w.TargetPort.IntVal }) {
 		t.Errorf("targetPort %s of webhook %s is no port of Deployment %s", w.TargetPort, w.GenerateName, d.Name)
 	}
-}
-
-func hasPort(c corev1.Container, port int32) bool {
-	return slices.ContainsFunc(c.Ports, func(p corev1.ContainerPort) bool { return p.ContainerPort == port })
 }
 
 func isGivenTimeToDrain(t *testing.T, d operatorsv1alpha1.StrategyDeploymentSpec, flags *pflag.FlagSet) {

@@ -22,7 +22,7 @@ func Run(t *testing.T, cluster *kube.Cluster, name string, args ...string) (stop
 	}
 	ctx := context.WithoutCancel(t.Context()) // other cleanups may need it
 	port := kube.Reserve(t, "127.0.0.1").Port
-	var log syncBuffer
+	var log bytes.Buffer
 	cmd := exec.CommandContext(ctx, program, append([]string{ //nolint:gosec // G204: a program of this repository
 		"--kubeconfig=" + cluster.Kubeconfig,
 		"--health-bind-address=",
@@ -59,21 +59,4 @@ func Run(t *testing.T, cluster *kube.Cluster, name string, args ...string) (stop
 		}
 	})
 	return stop
-}
-
-type syncBuffer struct {
-	mu     sync.Mutex
-	buffer bytes.Buffer
-}
-
-func (b *syncBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buffer.Write(p)
-}
-
-func (b *syncBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buffer.String()
 }

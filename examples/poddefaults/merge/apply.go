@@ -12,18 +12,19 @@ import (
 const istioProxy = "istio-proxy"
 
 // Apply applies PodDefaults to a pod. Values of the pod are first, then those of each PodDefault in order. If there are
-// conflicts, the pod is unchanged, and the error is a *ConflictError with all of them.
+// conflicts, the pod is unchanged, and the error names all of them.
 func Apply(pod *corev1.Pod, podDefaults []*v1alpha1.PodDefault) error {
 	if len(podDefaults) == 0 {
 		return nil
 	}
 	m := &merger{pod: pod.DeepCopy(), podDefaults: podDefaults}
-	m.mergeObjectMeta()
+	m.pod.Labels = m.mergeMap("labels", m.pod.Labels, func(s *v1alpha1.PodDefaultSpec) map[string]string { return s.Labels })
+	m.pod.Annotations = m.mergeMap("annotations", m.pod.Annotations, func(s *v1alpha1.PodDefaultSpec) map[string]string { return s.Annotations })
 	m.mergeOwnContainers() // before sidecars are among the containers
 	m.mergePodLists()
 	m.setServiceAccount()
 	if len(m.conflicts) > 0 {
-		return newConflictError(pod, podDefaults, m.conflicts)
+		return m.conflictError()
 	}
 	m.markApplied()
 	*pod = *m.pod.DeepCopy() // shares no memory with the PodDefaults
@@ -34,12 +35,7 @@ func Apply(pod *corev1.Pod, podDefaults []*v1alpha1.PodDefault) error {
 type merger struct {
 	pod         *corev1.Pod
 	podDefaults []*v1alpha1.PodDefault
-	conflicts   []Conflict
-}
-
-func (m *merger) mergeObjectMeta() {
-	m.pod.Labels = m.mergeMap("labels", m.pod.Labels, func(s *v1alpha1.PodDefaultSpec) map[string]string { return s.Labels })
-	m.pod.Annotations = m.mergeMap("annotations", m.pod.Annotations, func(s *v1alpha1.PodDefaultSpec) map[string]string { return s.Annotations })
+	conflicts   []string
 }
 
 func (m *merger) mergePodLists() {
@@ -67,9 +63,8 @@ func (m *merger) mergeOwnContainers() {
 }
 
 func (m *merger) mergeContainer(container *corev1.Container) {
-	where := place{container: container.Name}
-	container.Env = env.merge(m, where, container.Env)
-	container.VolumeMounts = m.mergeVolumeMounts(where, container.VolumeMounts)
+	container.Env = env.merge(m, container.Name, container.Env)
+	container.VolumeMounts = m.mergeVolumeMounts(container.Name, container.VolumeMounts)
 	for _, d := range m.podDefaults {
 		container.EnvFrom = append(container.EnvFrom, d.Spec.EnvFrom...)
 	}

@@ -1,47 +1,31 @@
 package merge_test
 
 import (
-	"errors"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/examples/internal/asserttest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/poddefaults/merge"
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/poddefaults/mergetest"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 func TestTable(t *testing.T) {
 	cases, err := mergetest.Table()
-	asserttest.Must(t, err)
+	installtest.Must(t, err)
 	for _, c := range cases {
 		t.Run(c.Row+"/"+c.Name, func(t *testing.T) {
 			pod := c.Pod.DeepCopy()
 			want := &c.Want
-			conflicts := conflictsOf(t, merge.Apply(pod, c.PodDefaults("shop")))
+			conflicts := ""
 			if len(c.Conflicts) > 0 {
-				want = &c.Pod
+				want, conflicts = &c.Pod, " err: ["+strings.Join(c.Conflicts, "; ")+"]; "
 			}
-			asserttest.Same(t, "conflicts", c.Conflicts, conflicts)
-			asserttest.Same(t, "pod", show(t, want), show(t, pod))
+			installtest.Error(t, conflicts, merge.Apply(pod, c.PodDefaults("shop")))
+			installtest.Same(t, "pod", show(t, want), show(t, pod))
 		})
 	}
-}
-
-func conflictsOf(t *testing.T, err error) []string {
-	t.Helper()
-	if err == nil {
-		return nil
-	}
-	var conflict *merge.ConflictError
-	if !errors.As(err, &conflict) {
-		t.Fatalf("not a ConflictError: %v", err)
-	}
-	var conflicts []string
-	for _, c := range conflict.Conflicts {
-		conflicts = append(conflicts, c.String())
-	}
-	return conflicts
 }
 
 // TestToken: the token volume is removed if another ServiceAccount, or no token, is desired.
@@ -60,36 +44,35 @@ func TestToken(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			pod := parse[corev1.Pod](t, `spec: {`+before+`}`)
-			asserttest.Must(t, merge.Apply(pod, specs(t, test.podDefault)))
-			asserttest.Same(t, "pod", show(t, parse[corev1.Pod](t, `spec: {`+test.want+`}`)), show(t, pod))
+			installtest.Must(t, merge.Apply(pod, specs(t, test.podDefault)))
+			installtest.Same(t, "pod", show(t, parse[corev1.Pod](t, `spec: {`+test.want+`}`)), show(t, pod))
 		})
 	}
 }
 
-// TestSidecarWithToken has a container that equals a sidecar except for the mounts of the API
-// server.
+// A container may equal a sidecar except for the mounts of the API server.
 func TestSidecarWithToken(t *testing.T) {
 	pod := parse[corev1.Pod](t, `spec: {containers: [{name: s, volumeMounts: [{name: kube-api-access-1, mountPath: /var/run/secrets/kubernetes.io/serviceaccount}]}]}`)
 	before := pod.DeepCopy()
-	asserttest.Must(t, merge.Apply(pod, specs(t, `sidecars: [{name: s}]`)))
-	asserttest.Same(t, "pod", show(t, before), show(t, pod))
+	installtest.Must(t, merge.Apply(pod, specs(t, `sidecars: [{name: s}]`)))
+	installtest.Same(t, "pod", show(t, before), show(t, pod))
 }
 
 func TestApplyLeavesWhatItApplied(t *testing.T) {
 	pod := parse[corev1.Pod](t, `metadata: {annotations: {poddefault.admission.kubeflow.org/poddefault-a: "0", other: stays}}`)
-	asserttest.Must(t, merge.Apply(pod, specs(t, `{}`, `{desc: does nothing}`)))
+	installtest.Must(t, merge.Apply(pod, specs(t, `{}`, `{desc: does nothing}`)))
 	want := map[string]string{
 		"poddefault.admission.kubeflow.org/poddefault-a": "1",
 		"poddefault.admission.kubeflow.org/poddefault-b": "2",
 		"other": "stays",
 	}
-	asserttest.Same(t, "annotations", want, pod.Annotations)
+	installtest.Same(t, "annotations", want, pod.Annotations)
 }
 
 func TestApplyOfNothingChangesNothing(t *testing.T) {
 	pod, before := parse[corev1.Pod](t, `spec: {containers: [{name: x}]}`), parse[corev1.Pod](t, `spec: {containers: [{name: x}]}`)
-	asserttest.Must(t, merge.Apply(pod, nil))
-	asserttest.Same(t, "pod", before, pod)
+	installtest.Must(t, merge.Apply(pod, nil))
+	installtest.Same(t, "pod", before, pod)
 }
 
 // TestApplyTwice: a pod that was created from a pod with PodDefaults has no conflict with them.
@@ -100,10 +83,10 @@ func TestApplyTwice(t *testing.T) {
 		env: [{name: A, valueFrom: {fieldRef: {fieldPath: metadata.name}}}], volumeMounts: [{name: v, mountPath: /v}],
 		command: [one], args: [two], sidecars: [{name: s, image: one}], initContainers: [{name: i, image: one}]}`)
 	pod := parse[corev1.Pod](t, `spec: {containers: [{name: x}]}`)
-	asserttest.Must(t, merge.Apply(pod, podDefaults))
+	installtest.Must(t, merge.Apply(pod, podDefaults))
 	once := pod.DeepCopy()
-	asserttest.Must(t, merge.Apply(pod, podDefaults))
-	asserttest.Same(t, "pod", once, pod)
+	installtest.Must(t, merge.Apply(pod, podDefaults))
+	installtest.Same(t, "pod", once, pod)
 }
 
 func TestApplySharesNothing(t *testing.T) {
@@ -111,10 +94,23 @@ func TestApplySharesNothing(t *testing.T) {
 		sidecars: [{name: s, volumeMounts: [{name: kube-api-access-1, mountPath: /t}, {name: v, mountPath: /v}]}], serviceAccountName: one}`
 	podDefaults := specs(t, spec)
 	pod := parse[corev1.Pod](t, `spec: {containers: [{name: x}]}`)
-	asserttest.Must(t, merge.Apply(pod, podDefaults))
+	installtest.Must(t, merge.Apply(pod, podDefaults))
 	pod.Spec.Containers[0].Env[0].ValueFrom.FieldRef.FieldPath = "changed"
 	pod.Spec.Containers[0].Command[0] = "changed"
 	pod.Spec.Volumes[0].Secret.SecretName = "changed"
 	pod.Labels["one"] = "changed"
-	asserttest.Same(t, "a change of the pod changed the PodDefault", specs(t, spec), podDefaults)
+	installtest.Same(t, "a change of the pod changed the PodDefault", specs(t, spec), podDefaults)
+}
+
+func TestConflictErrorSaysEverythingAtOnce(t *testing.T) {
+	const wayOut = `; make the two of each conflict the same, give one another name, or keep all PodDefaults away with the pod's annotation poddefault.admission.kubeflow.org/exclude: "true"`
+	for metadata, name := range map[string]string{`{name: web-1, generateName: web-}`: "web-1", `{generateName: web-}`: "web-"} {
+		want := `conflict occurred while applying poddefaults: a,b on pod: ` + name + ` err: [merging labels for a has a conflict on team: "one" does not match "pod" of the pod; merging labels for b has a conflict on team: "two" does not match "pod" of the pod]` + wayOut
+		pod := parse[corev1.Pod](t, `metadata: `+metadata)
+		pod.Labels = map[string]string{"team": "pod"}
+		err := merge.Apply(pod, specs(t, `labels: {team: one}`, `labels: {team: two}`))
+		if err == nil || err.Error() != want {
+			t.Errorf("got\n%v\nwant\n%s", err, want)
+		}
+	}
 }

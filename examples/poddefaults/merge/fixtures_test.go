@@ -7,8 +7,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/examples/internal/asserttest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/poddefaults/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 func parse[T any](t *testing.T, text string) *T {
@@ -41,6 +41,6 @@ func show(t *testing.T, pod *corev1.Pod) string {
 	}
 	pod.Status = corev1.PodStatus{}
 	text, err := yaml.Marshal(pod)
-	asserttest.Must(t, err)
+	installtest.Must(t, err)
 	return string(text)
 }

@@ -1,6 +1,9 @@
 package merge
 
 import (
+	"fmt"
+	"maps"
+	"path"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -62,7 +65,7 @@ type held[T any] struct {
 }
 
 // merge ignores an item that is equal to any item of the pod with its key.
-func (l list[T]) merge(m *merger, where place, existing []T) []T {
+func (l list[T]) merge(m *merger, container string, existing []T) []T {
 	merged := existing
 	byKey := map[string][]held[T]{}
 	for _, item := range existing {
@@ -80,13 +83,68 @@ func (l list[T]) merge(m *merger, where place, existing []T) []T {
 				continue
 			}
 			other := byKey[key][0]
-			m.conflict(Conflict{
-				PodDefault: d.Name, Field: l.field, Key: key,
-				Problem: differs(desired, other.item, other.owner.at(where)),
-			})
+			m.conflict(d.Name, l.field, key, differs(desired, other.item, other.owner.at(container)))
 		}
 	}
 	return merged
 }
 
 func asItIs[T any](item T) T { return item }
+
+func (m *merger) mergeMap(field string, existing map[string]string, of func(*v1alpha1.PodDefaultSpec) map[string]string) map[string]string {
+	merged, owners := maps.Clone(existing), map[string]owner{}
+	for _, d := range m.podDefaults {
+		desired := of(&d.Spec)
+		if merged == nil && len(desired) > 0 {
+			merged = map[string]string{}
+		}
+		for _, key := range slices.Sorted(maps.Keys(desired)) {
+			value, isThere := merged[key]
+			switch {
+			case !isThere:
+				merged[key], owners[key] = desired[key], owner(d.Name)
+			case value != desired[key]:
+				m.conflict(d.Name, field, key, fmt.Sprintf("%q does not match %q of %s", desired[key], value, owners[key].at(inPod)))
+			}
+		}
+	}
+	return merged
+}
+
+// mergeVolumeMounts merges by name, and refuses two mounts with one path: the second would hide the first.
+func (m *merger) mergeVolumeMounts(container string, existing []corev1.VolumeMount) []corev1.VolumeMount {
+	const field = "volumeMounts"
+	merged := existing
+	var mounts []held[corev1.VolumeMount]
+	for _, mount := range existing {
+		mounts = append(mounts, held[corev1.VolumeMount]{mount, thePod})
+	}
+	for _, d := range m.podDefaults {
+		for _, mount := range d.Spec.VolumeMounts {
+			named := find(mounts, func(other corev1.VolumeMount) bool { return other.Name == mount.Name })
+			onPath := find(mounts, func(other corev1.VolumeMount) bool { return path.Clean(other.MountPath) == path.Clean(mount.MountPath) })
+			switch {
+			case slices.ContainsFunc(named, func(h held[corev1.VolumeMount]) bool { return isEqual(h.item, mount) }):
+			case len(named) > 0:
+				m.conflict(d.Name, field, mount.Name, differs(mount, named[0].item, named[0].owner.at(container)))
+			case len(onPath) > 0:
+				m.conflict(d.Name, field, "mount path "+mount.MountPath, fmt.Sprintf("volume %q would be mounted over volume %q of %s",
+					mount.Name, onPath[0].item.Name, onPath[0].owner.at(container)))
+			default:
+				merged = append(merged, mount)
+				mounts = append(mounts, held[corev1.VolumeMount]{mount, owner(d.Name)})
+			}
+		}
+	}
+	return merged
+}
+
+func find[T any](all []held[T], matches func(T) bool) []held[T] {
+	var found []held[T]
+	for _, h := range all {
+		if matches(h.item) {
+			found = append(found, h)
+		}
+	}
+	return found
+}

@@ -5,9 +5,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/examples/internal/asserttest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/poddefaults/merge"
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/poddefaults/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 func TestSelect(t *testing.T) {
@@ -34,14 +34,14 @@ func TestSelect(t *testing.T) {
 			var selectable []*merge.Selectable
 			for _, text := range []string{team, notTest, bank, all} {
 				s, err := merge.Compile(parse[v1alpha1.PodDefault](t, text))
-				asserttest.Must(t, err)
+				installtest.Must(t, err)
 				selectable = append(selectable, s)
 			}
 			var got []string
 			for _, d := range merge.Select(parse[corev1.Pod](t, test.pod), "shop", selectable) {
 				got = append(got, d.Name)
 			}
-			asserttest.Same(t, "selected", test.want, got)
+			installtest.Same(t, "selected", test.want, got)
 		})
 	}
 }

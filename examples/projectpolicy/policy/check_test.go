@@ -1,116 +1,75 @@
 package policy_test
 
 import (
+	"slices"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/examples/internal/asserttest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/projectpolicy/policy"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 func TestCheck(t *testing.T) {
-	stages := policy.Spec{NamePattern: "[a-z]+-(dev|prod)"}
-	owned := policy.Spec{RequiredLabels: []policy.RequiredLabel{{Key: "team"}, {Key: "cost-centre", Pattern: `\d{4}`}}}
-
+	type labels = map[string]string
+	stages := compile(t, "stages", policy.Spec{NamePattern: "[a-z]+-(dev|prod)"})
+	owned := compile(t, "owned", policy.Spec{RequiredLabels: []policy.RequiredLabel{{Key: "team"}, {Key: "cost-centre", Pattern: `\d{4}`}}})
+	x := func(name string, exempt ...string) []*policy.Compiled {
+		return compile(t, name, policy.Spec{NamePattern: "x", Exempt: exempt})
+	}
 	tests := map[string]struct {
-		policies  []*policy.Compiled
-		namespace policy.Namespace
-		want      []string
+		policies []*policy.Compiled
+		name     string
+		labels   labels
+		want     []string
 	}{
-		"no policy asks for nothing": {
-			namespace: policy.Namespace{Name: "anything"},
-		},
-		"a name that matches": {
-			policies:  compile(t, "stages", stages),
-			namespace: policy.Namespace{Name: "shop-dev"},
-		},
-		"a name that does not match": {
-			policies:  compile(t, "stages", stages),
-			namespace: policy.Namespace{Name: "shop"},
-			want:      []string{"stages: metadata.name is \"shop\", must match `[a-z]+-(dev|prod)` as a whole"},
-		},
+		"no policy asks for nothing": {nil, "anything", nil, nil},
+		"a name that matches":        {stages, "shop-dev", nil, nil},
+		"a name that does not match": {stages, "shop", nil, []string{"stages: metadata.name is \"shop\", must match `[a-z]+-(dev|prod)` as a whole"}},
 		"a name that matches at its end only": {
-			policies:  compile(t, "stages", stages),
-			namespace: policy.Namespace{Name: "1-shop-dev"},
-			want:      []string{"stages: metadata.name is \"1-shop-dev\", must match `[a-z]+-(dev|prod)` as a whole"},
+			stages, "1-shop-dev", nil, []string{"stages: metadata.name is \"1-shop-dev\", must match `[a-z]+-(dev|prod)` as a whole"},
 		},
 		"a name that matches at its beginning only": {
-			policies:  compile(t, "stages", stages),
-			namespace: policy.Namespace{Name: "shop-dev-2"},
-			want:      []string{"stages: metadata.name is \"shop-dev-2\", must match `[a-z]+-(dev|prod)` as a whole"},
+			stages, "shop-dev-2", nil, []string{"stages: metadata.name is \"shop-dev-2\", must match `[a-z]+-(dev|prod)` as a whole"},
 		},
 		"alternatives are each matched as a whole": {
-			policies:  compile(t, "two", policy.Spec{NamePattern: "shop|bank"}),
-			namespace: policy.Namespace{Name: "shopping"},
-			want:      []string{"two: metadata.name is \"shopping\", must match `shop|bank` as a whole"},
+			compile(t, "two", policy.Spec{NamePattern: "shop|bank"}), "shopping", nil,
+			[]string{"two: metadata.name is \"shopping\", must match `shop|bank` as a whole"},
 		},
 		"a flag in the pattern does not loosen its ends": {
-			policies:  compile(t, "lines", policy.Spec{RequiredLabels: []policy.RequiredLabel{{Key: "team", Pattern: "(?m)shop$"}}}),
-			namespace: policy.Namespace{Name: "n", Labels: map[string]string{"team": "shop\nbank"}},
-			want:      []string{"lines: metadata.labels[team] is \"shop\\nbank\", must match `(?m)shop$` as a whole"},
+			compile(t, "lines", policy.Spec{RequiredLabels: []policy.RequiredLabel{{Key: "team", Pattern: "(?m)shop$"}}}), "n", labels{"team": "shop\nbank"},
+			[]string{"lines: metadata.labels[team] is \"shop\\nbank\", must match `(?m)shop$` as a whole"},
 		},
-		"labels that exist": {
-			policies:  compile(t, "owned", owned),
-			namespace: policy.Namespace{Name: "n", Labels: map[string]string{"team": "", "cost-centre": "4711"}},
-		},
-		"labels that are missing": {
-			policies:  compile(t, "owned", owned),
-			namespace: policy.Namespace{Name: "n"},
-			want: []string{
-				"owned: metadata.labels[team] is missing, any value will do",
-				"owned: metadata.labels[cost-centre] is missing, must match `\\d{4}` as a whole",
-			},
-		},
+		"labels that exist": {owned, "n", labels{"team": "", "cost-centre": "4711"}, nil},
+		"labels that are missing": {owned, "n", nil, []string{
+			"owned: metadata.labels[team] is missing, any value will do",
+			"owned: metadata.labels[cost-centre] is missing, must match `\\d{4}` as a whole",
+		}},
 		"a label with a wrong value": {
-			policies:  compile(t, "owned", owned),
-			namespace: policy.Namespace{Name: "n", Labels: map[string]string{"team": "shop", "cost-centre": "47110"}},
-			want:      []string{"owned: metadata.labels[cost-centre] is \"47110\", must match `\\d{4}` as a whole"},
+			owned, "n", labels{"team": "shop", "cost-centre": "47110"}, []string{"owned: metadata.labels[cost-centre] is \"47110\", must match `\\d{4}` as a whole"},
 		},
 		"an empty value is a value": {
-			policies:  compile(t, "owned", owned),
-			namespace: policy.Namespace{Name: "n", Labels: map[string]string{"team": "shop", "cost-centre": ""}},
-			want:      []string{"owned: metadata.labels[cost-centre] is \"\", must match `\\d{4}` as a whole"},
+			owned, "n", labels{"team": "shop", "cost-centre": ""}, []string{"owned: metadata.labels[cost-centre] is \"\", must match `\\d{4}` as a whole"},
 		},
-		"all policies count": {
-			policies:  append(compile(t, "stages", stages), compile(t, "owned", owned)...),
-			namespace: policy.Namespace{Name: "shop", Labels: map[string]string{"cost-centre": "4711"}},
-			want: []string{
-				"stages: metadata.name is \"shop\", must match `[a-z]+-(dev|prod)` as a whole",
-				"owned: metadata.labels[team] is missing, any value will do",
-			},
-		},
-		"exempt by name": {
-			policies:  compile(t, "stages", policy.Spec{NamePattern: "x", Exempt: []string{"other", "shop"}}),
-			namespace: policy.Namespace{Name: "shop"},
-		},
-		"a name is not a prefix": {
-			policies:  compile(t, "stages", policy.Spec{NamePattern: "x", Exempt: []string{"shop"}}),
-			namespace: policy.Namespace{Name: "shop-2"},
-			want:      []string{"stages: metadata.name is \"shop-2\", must match `x` as a whole"},
-		},
-		"exempt by prefix": {
-			policies:  compile(t, "stages", policy.Spec{NamePattern: "x", Exempt: []string{"shop-*"}}),
-			namespace: policy.Namespace{Name: "shop-2"},
-		},
-		"outside the prefix": {
-			policies:  compile(t, "stages", policy.Spec{NamePattern: "x", Exempt: []string{"shop-*"}}),
-			namespace: policy.Namespace{Name: "shop"},
-			want:      []string{"stages: metadata.name is \"shop\", must match `x` as a whole"},
-		},
+		"all policies count": {slices.Concat(stages, owned), "shop", labels{"cost-centre": "4711"}, []string{
+			"stages: metadata.name is \"shop\", must match `[a-z]+-(dev|prod)` as a whole",
+			"owned: metadata.labels[team] is missing, any value will do",
+		}},
+		"exempt by name":         {x("a", "other", "shop"), "shop", nil, nil},
+		"a name is not a prefix": {x("a", "shop"), "shop-2", nil, []string{"a: metadata.name is \"shop-2\", must match `x` as a whole"}},
+		"exempt by prefix":       {x("a", "shop-*"), "shop-2", nil, nil},
+		"outside the prefix":     {x("a", "shop-*"), "shop", nil, []string{"a: metadata.name is \"shop\", must match `x` as a whole"}},
 		"exempt from one policy is not exempt from the other": {
-			policies:  append(compile(t, "a", policy.Spec{NamePattern: "x", Exempt: []string{"shop"}}), compile(t, "b", policy.Spec{NamePattern: "x"})...),
-			namespace: policy.Namespace{Name: "shop"},
-			want:      []string{"b: metadata.name is \"shop\", must match `x` as a whole"},
+			slices.Concat(x("a", "shop"), x("b")), "shop", nil, []string{"b: metadata.name is \"shop\", must match `x` as a whole"},
 		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			var got []string
-			for _, v := range policy.Check(test.namespace, test.policies) {
+			for _, v := range policy.Check(policy.Namespace{Name: test.name, Labels: test.labels}, test.policies) {
 				got = append(got, v.Policy+": "+v.Field+" "+v.Problem)
 			}
-			asserttest.Same(t, "violations", test.want, got)
+			installtest.Same(t, "violations", test.want, got)
 		})
 	}
 }
@@ -120,34 +79,17 @@ func TestIntroduced(t *testing.T) {
 		NamePattern:    ".*-dev",
 		RequiredLabels: []policy.RequiredLabel{{Key: "team"}, {Key: "cost-centre", Pattern: `\d{4}`}},
 	})
+	type labels = map[string]string
 	tests := map[string]struct {
-		before, after map[string]string
+		before, after labels
 		want          []string
 	}{
-		"nothing changes": {
-			before: map[string]string{"cost-centre": "none"},
-			after:  map[string]string{"cost-centre": "none"},
-		},
-		"a label that no policy asks for": {
-			after: map[string]string{"owner": "somebody"},
-		},
-		"one of two faults is put right": {
-			after: map[string]string{"team": "shop"},
-		},
-		"a required label is removed": {
-			before: map[string]string{"team": "shop"},
-			want:   []string{"metadata.labels[team]"},
-		},
-		"a good value becomes bad": {
-			before: map[string]string{"cost-centre": "4711"},
-			after:  map[string]string{"cost-centre": "none"},
-			want:   []string{"metadata.labels[cost-centre]"},
-		},
-		"a bad value becomes another bad one": {
-			before: map[string]string{"cost-centre": "none"},
-			after:  map[string]string{"cost-centre": "free"},
-			want:   []string{"metadata.labels[cost-centre]"},
-		},
+		"nothing changes":                     {labels{"cost-centre": "none"}, labels{"cost-centre": "none"}, nil},
+		"a label that no policy asks for":     {nil, labels{"owner": "somebody"}, nil},
+		"one of two faults is put right":      {nil, labels{"team": "shop"}, nil},
+		"a required label is removed":         {labels{"team": "shop"}, nil, []string{"metadata.labels[team]"}},
+		"a good value becomes bad":            {labels{"cost-centre": "4711"}, labels{"cost-centre": "none"}, []string{"metadata.labels[cost-centre]"}},
+		"a bad value becomes another bad one": {labels{"cost-centre": "none"}, labels{"cost-centre": "free"}, []string{"metadata.labels[cost-centre]"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -158,7 +100,7 @@ func TestIntroduced(t *testing.T) {
 			for _, v := range policy.Introduced(before, after) {
 				got = append(got, v.Field)
 			}
-			asserttest.Same(t, "fields", test.want, got)
+			installtest.Same(t, "fields", test.want, got)
 		})
 	}
 }
@@ -170,4 +112,75 @@ func compile(t *testing.T, name string, spec policy.Spec) []*policy.Compiled {
 		t.Fatalf("compiling policy %s: %v", name, err)
 	}
 	return []*policy.Compiled{compiled}
+}
+
+func TestExplain(t *testing.T) {
+	tests := map[string]struct {
+		violations []policy.Violation
+		want       string
+	}{
+		"one": {
+			violations: []policy.Violation{{Policy: "stages", Field: "metadata.name", Problem: "is wrong"}},
+			want:       `namespace "shop" does not comply with ProjectPolicy "stages": metadata.name is wrong`,
+		},
+		"the help of a policy stands once, after all its violations": {
+			violations: []policy.Violation{
+				{Policy: "stages", Field: "metadata.name", Problem: "is wrong", Help: "Ask the platform team."},
+				{Policy: "stages", Field: "metadata.labels[team]", Problem: "is missing", Help: "Ask the platform team."},
+			},
+			want: `namespace "shop" does not comply with ProjectPolicy "stages": metadata.name is wrong; ` +
+				`metadata.labels[team] is missing (Ask the platform team.)`,
+		},
+		"two policies": {
+			violations: []policy.Violation{
+				{Policy: "owned", Field: "metadata.labels[team]", Problem: "is missing", Help: "Say whose it is."},
+				{Policy: "stages", Field: "metadata.name", Problem: "is wrong"},
+			},
+			want: `namespace "shop" does not comply with ProjectPolicy "owned": metadata.labels[team] is missing (Say whose it is.); ` +
+				`and with ProjectPolicy "stages": metadata.name is wrong`,
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := policy.Explain("shop", test.violations); got != test.want {
+				t.Errorf("got\n%s\nwant\n%s", got, test.want)
+			}
+		})
+	}
+}
+
+func TestCompileNamesEveryInvalidPattern(t *testing.T) {
+	tests := map[string]struct {
+		spec policy.Spec
+		want string
+	}{
+		"the name's": {
+			spec: policy.Spec{NamePattern: "a(b"},
+			want: "spec.namePattern: error parsing regexp: missing closing ): `a(b`",
+		},
+		"one that only compiles inside a group": {
+			spec: policy.Spec{NamePattern: "a)|(b"},
+			want: "spec.namePattern: error parsing regexp: unexpected ): `a)|(b`",
+		},
+		"a lookahead, which RE2 has not": {
+			spec: policy.Spec{NamePattern: "(?!kube-).*"},
+			want: "spec.namePattern: error parsing regexp: invalid or unsupported Perl syntax: `(?!`",
+		},
+		"a label's and the name's": {
+			spec: policy.Spec{NamePattern: "*", RequiredLabels: []policy.RequiredLabel{{Key: "fine", Pattern: "x"}, {Key: "team", Pattern: "[z-a]"}}},
+			want: "spec.namePattern: error parsing regexp: missing argument to repetition operator: `*`; " +
+				"spec.requiredLabels[1].pattern: error parsing regexp: invalid character class range: `z-a`",
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			compiled, err := policy.Compile(&policy.ProjectPolicy{Spec: test.spec})
+			if err == nil || err.Error() != test.want {
+				t.Errorf("error is\n%v\nwant\n%s", err, test.want)
+			}
+			if compiled != nil {
+				t.Error("a policy with an invalid pattern must not be in force, even in part")
+			}
+		})
+	}
 }

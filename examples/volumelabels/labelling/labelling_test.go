@@ -6,8 +6,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/examples/internal/asserttest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/volumelabels/labelling"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 func TestVolumeOf(t *testing.T) {
@@ -34,24 +34,24 @@ func TestCompare(t *testing.T) {
 	for name, test := range map[string]struct {
 		has, known labels
 		missing    labels
-		differing  []labelling.Difference
+		warnings   []string
 	}{
 		"nothing is known":            {labels{"tier": "fast"}, nil, labels{}, nil},
 		"all are missing":             {nil, labels{"zone": "north-1", "region": "north"}, labels{"zone": "north-1", "region": "north"}, nil},
 		"one is missing":              {labels{"zone": "north-1"}, labels{"zone": "north-1", "region": "north"}, labels{"region": "north"}, nil},
 		"none is missing":             {labels{"zone": "north-1", "tier": "fast"}, labels{"zone": "north-1"}, labels{}, nil},
-		"one differs, one is missing": {labels{"zone": "south-1"}, labels{"zone": "north-1", "region": "north"}, labels{"region": "north"}, []labelling.Difference{{Key: "zone", Has: "south-1", Known: "north-1"}}},
-		"an empty value is a value":   {labels{"zone": ""}, labels{"zone": "north-1"}, labels{}, []labelling.Difference{{Key: "zone", Known: "north-1"}}},
-		"differences are in order": {labels{"b": "1", "a": "1", "c": "1"}, labels{"c": "2", "b": "2", "a": "2"}, labels{}, []labelling.Difference{
-			{Key: "a", Has: "1", Known: "2"}, {Key: "b", Has: "1", Known: "2"}, {Key: "c", Has: "1", Known: "2"},
+		"one differs, one is missing": {labels{"zone": "south-1"}, labels{"zone": "north-1", "region": "north"}, labels{"region": "north"}, []string{`label zone stays "south-1", though the volume's is "north-1"`}},
+		"an empty value is a value":   {labels{"zone": ""}, labels{"zone": "north-1"}, labels{}, []string{`label zone stays "", though the volume's is "north-1"`}},
+		"differences are in order": {labels{"b": "1", "a": "1", "c": "1"}, labels{"c": "2", "b": "2", "a": "2"}, labels{}, []string{
+			`label a stays "1", though the volume's is "2"`, `label b stays "1", though the volume's is "2"`, `label c stays "1", though the volume's is "2"`,
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			pv := &corev1.PersistentVolume{}
 			pv.Labels = test.has
-			missing, differing := labelling.Compare(pv, test.known)
-			asserttest.Same(t, "missing", test.missing, missing)
-			asserttest.Same(t, "differing", test.differing, differing)
+			missing, warnings := labelling.Compare(pv, test.known)
+			installtest.Same(t, "missing", test.missing, missing)
+			installtest.Same(t, "warnings", test.warnings, warnings)
 		})
 	}
 }
@@ -68,13 +68,13 @@ volumes:
   handle: vol-1
   labels: {topology.kubernetes.io/zone: ""}
 `))
-	asserttest.Must(t, err)
+	installtest.Must(t, err)
 	want := labelling.Catalogue{
 		{Driver: "disk.csi.example.com", Handle: "vol-1"}:  {"topology.kubernetes.io/zone": "north-1"},
 		{Driver: "disk.csi.example.com", Handle: "vol-2"}:  nil,
 		{Driver: "share.csi.example.com", Handle: "vol-1"}: {"topology.kubernetes.io/zone": ""},
 	}
-	asserttest.Same(t, "catalogue", want, got)
+	installtest.Same(t, "catalogue", want, got)
 }
 
 func TestParseCatalogueNamesEveryMistake(t *testing.T) {
@@ -105,6 +105,6 @@ func TestParseCatalogueRefusesWhatItDoesNotKnow(t *testing.T) {
 func volume(t *testing.T, text string) *corev1.PersistentVolume {
 	t.Helper()
 	pv := &corev1.PersistentVolume{}
-	asserttest.Must(t, yaml.UnmarshalStrict([]byte(text), pv))
+	installtest.Must(t, yaml.UnmarshalStrict([]byte(text), pv))
 	return pv
 }

@@ -3,6 +3,8 @@ package labelling
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 )
@@ -24,3 +26,18 @@ func VolumeOf(pv *corev1.PersistentVolume) (Volume, bool) {
 }
 
 func (v Volume) String() string { return fmt.Sprintf("volume %q of %s", v.Handle, v.Driver) }
+
+// Compare returns the labels that a PersistentVolume lacks, and a warning for each with another value, which stays.
+func Compare(pv *corev1.PersistentVolume, known map[string]string) (missing map[string]string, warnings []string) {
+	missing = map[string]string{}
+	for _, key := range slices.Sorted(maps.Keys(known)) {
+		has, isThere := pv.Labels[key]
+		switch {
+		case !isThere:
+			missing[key] = known[key]
+		case has != known[key]:
+			warnings = append(warnings, fmt.Sprintf("label %s stays %q, though the volume's is %q", key, has, known[key]))
+		}
+	}
+	return missing, warnings
+}

@@ -2,18 +2,17 @@ package caches
 
 import (
 	"fmt"
-	"sync"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/util/workqueue"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/crdconversion/convert"
 )
 
-// Fill creates Caches from cache-0000 on. Every second one is written in v2, with fields that v1
-// does not have.
+// Fill creates Caches from cache-0000 on. Every second one is written in v2, with fields that only v2 has.
 func (c *Client) Fill(t *testing.T, count int) {
 	t.Helper()
 	each(t, count, func(i int) error { return c.fillIn(t, i) })
@@ -35,25 +34,14 @@ func (c *Client) Report(t *testing.T, count int) {
 
 func nameOf(i int) string { return fmt.Sprintf("cache-%04d", i) }
 
-// each calls f concurrently for the numbers below count.
+// each calls do concurrently for the numbers below count.
 func each(t *testing.T, count int, do func(int) error) {
 	t.Helper()
-	var group sync.WaitGroup
-	next := make(chan int)
-	for range 16 {
-		group.Go(func() {
-			for i := range next {
-				if err := do(i); err != nil {
-					t.Error(err)
-				}
-			}
-		})
-	}
-	for i := range count {
-		next <- i
-	}
-	close(next)
-	group.Wait()
+	workqueue.ParallelizeUntil(t.Context(), 16, count, func(i int) {
+		if err := do(i); err != nil {
+			t.Error(err)
+		}
+	})
 	if t.Failed() {
 		t.FailNow()
 	}

@@ -46,8 +46,7 @@ func (e *env) removeCRD() {
 	})
 }
 
-// served waits until the API server serves exactly these versions, and converts all objects between
-// them.
+// served waits until the API server serves these versions, and converts all objects between them.
 func (e *env) served(versions ...schema.GroupVersion) {
 	e.Helper()
 	e.eventually(func() (bool, any) {

@@ -2,7 +2,6 @@ package integration
 
 import (
 	"bytes"
-	"context"
 	"os/exec"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
@@ -10,15 +9,14 @@ import (
 	storagemigrationv1beta1 "k8s.io/api/storagemigration/v1beta1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/crdconversion/convert"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/programs"
 )
 
-// migrate runs the command and returns its output. It names the API server, whose loopback address
-// no EndpointSlice may have.
+// migrate runs the command. It names the API server: no EndpointSlice may have a loopback address.
 func (e *env) migrate(succeeds bool, flags ...string) string {
 	e.Helper()
 	address, _, err := rest.DefaultServerUrlFor(cluster.Config())
@@ -63,17 +61,13 @@ func (e *env) startMigrator() (stop func()) {
 // or skips the protected object. kube-controller-manager has then set status.storedVersions.
 func (e *env) migrateAsOther() {
 	e.Helper()
-	client, err := kubernetes.NewForConfig(cluster.Config())
-	e.must(err)
-	orders := client.StoragemigrationV1beta1().StorageVersionMigrations()
-	order, err := orders.Create(e.Context(), &storagemigrationv1beta1.StorageVersionMigration{
+	orders := e.kube.StoragemigrationV1beta1().StorageVersionMigrations()
+	order := kube.Create(e, orders, &storagemigrationv1beta1.StorageVersionMigration{
 		ObjectMeta: metav1.ObjectMeta{GenerateName: "caches-"},
 		Spec:       storagemigrationv1beta1.StorageVersionMigrationSpec{Resource: metav1.GroupResource{Group: convert.V1.Group, Resource: convert.Resource}},
-	}, metav1.CreateOptions{})
-	e.must(err)
+	})
 	is := func(condition storagemigrationv1beta1.MigrationConditionType) bool {
-		order, err = orders.Get(e.Context(), order.Name, metav1.GetOptions{})
-		e.must(err)
+		order = kube.Get(e, orders, order.Name)
 		return meta.IsStatusConditionTrue(order.Status.Conditions, string(condition))
 	}
 	ended := func() bool {
@@ -84,36 +78,26 @@ func (e *env) migrateAsOther() {
 	e.must(orders.Delete(e.Context(), order.Name, metav1.DeleteOptions{}))
 }
 
-// asAdministrator returns the flag for a user who has the documented permissions. It returns when the API
-// server applies them.
+// asAdministrator returns the flag for a user with the documented permissions, when the API server applies them.
 func (e *env) asAdministrator() (flag string) {
 	e.Helper()
-	client, err := kubernetes.NewForConfig(cluster.Config())
-	e.must(err)
 	const name = "storage-administrator"
-	_, err = client.RbacV1().ClusterRoles().Create(e.Context(), &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: name}, Rules: []rbacv1.PolicyRule{
+	kube.CreateTemporary(e, e.kube.RbacV1().ClusterRoles(), &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: name}, Rules: []rbacv1.PolicyRule{
 		{APIGroups: []string{"apiextensions.k8s.io"}, Resources: []string{"customresourcedefinitions"}, ResourceNames: []string{crdName}, Verbs: []string{"get", "patch"}},
 		{APIGroups: []string{"apiextensions.k8s.io"}, Resources: []string{"customresourcedefinitions/status"}, ResourceNames: []string{crdName}, Verbs: []string{"patch"}},
 		{APIGroups: []string{"discovery.k8s.io"}, Resources: []string{"endpointslices"}, Verbs: []string{"list"}},
 		{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, Verbs: []string{"list"}},
 		{APIGroups: []string{"crdconversion.example.com"}, Resources: []string{"caches"}, Verbs: []string{"list", "get", "update"}},
-	}}, metav1.CreateOptions{})
-	e.must(err)
-	_, err = client.RbacV1().ClusterRoleBindings().Create(e.Context(), &rbacv1.ClusterRoleBinding{
+	}})
+	kube.CreateTemporary(e, e.kube.RbacV1().ClusterRoleBindings(), &rbacv1.ClusterRoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: name}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: name},
 		Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: name}},
-	}, metav1.CreateOptions{})
-	e.must(err)
-	e.Cleanup(func() {
-		ctx := context.Background()
-		e.must(client.RbacV1().ClusterRoleBindings().Delete(ctx, name, metav1.DeleteOptions{}))
-		e.must(client.RbacV1().ClusterRoles().Delete(ctx, name, metav1.DeleteOptions{}))
 	})
 	review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
 		User: name, ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: "update", Group: convert.V1.Group, Resource: "caches"},
 	}}
 	e.eventually(func() (bool, any) {
-		answer, err := client.AuthorizationV1().SubjectAccessReviews().Create(e.Context(), review, metav1.CreateOptions{})
+		answer, err := e.kube.AuthorizationV1().SubjectAccessReviews().Create(e.Context(), review, metav1.CreateOptions{})
 		e.must(err)
 		return answer.Status.Allowed, answer.Status
 	})

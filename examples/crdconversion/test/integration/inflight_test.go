@@ -15,15 +15,14 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/kubernetes"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/crdconversion/convert"
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/crdconversion/test/caches"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
-// TestWriteInFlight starts the command while a webhook holds a create. The API server stores that object in v2,
-// after the storage version has become v1 and every other object is stored in v1. The command waits
-// for it.
+// TestWriteInFlight starts the command while a webhook holds a create. The API server stores that object in v2
+// although the storage version is v1 by then. The command waits for it.
 func TestWriteInFlight(t *testing.T) {
 	e := newConvertedEnv(t)
 	e.Fill(t, upTo)
@@ -39,9 +38,7 @@ func TestWriteInFlight(t *testing.T) {
 		t.Error("the command has ended before the create")
 		e.must(<-created)
 	}
-	if stored := e.stored(); stored["v1"] != upTo+1 || len(stored) != 1 {
-		t.Errorf("stored are %v after the migration", stored)
-	}
+	e.isMigrated(upTo + 1)
 }
 
 func (e *env) createNamed(name string, options metav1.CreateOptions) error {
@@ -50,47 +47,52 @@ func (e *env) createNamed(name string, options metav1.CreateOptions) error {
 	return err
 }
 
-// holdCreate registers a mutating webhook that answers the create of one object late, and returns when it
-// is called for others. isHeld reports whether it holds the create.
-func (e *env) holdCreate(name string, pause time.Duration) (isHeld func() bool) {
+// webhook returns the client configuration, for a registration, of a server that allows or denies by the name of the object.
+func (e *env) webhook(allows func(name string) bool) admissionregistrationv1.WebhookClientConfig {
 	e.Helper()
-	var called, held atomic.Bool
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var review admissionv1.AdmissionReview
 		if err := json.NewDecoder(r.Body).Decode(&review); err != nil || review.Request == nil {
 			http.Error(w, "no AdmissionReview", http.StatusBadRequest)
 			return
 		}
-		called.Store(true)
-		if review.Request.Name == name {
-			held.Store(true)
-			<-time.After(pause) // the write is in flight
-		}
-		review.Response = &admissionv1.AdmissionResponse{UID: review.Request.UID, Allowed: true}
+		review.Response = &admissionv1.AdmissionResponse{UID: review.Request.UID, Allowed: allows(review.Request.Name)}
 		w.Header().Set("Content-Type", "application/json")
 		_ = json.NewEncoder(w).Encode(review) // The API server reports a connection that breaks.
 	}))
 	e.Cleanup(server.Close)
-	client, err := kubernetes.NewForConfig(cluster.Config())
-	e.must(err)
-	webhooks := client.AdmissionregistrationV1().MutatingWebhookConfigurations()
-	const configuration = "hold-one-create"
-	_, err = webhooks.Create(e.Context(), &admissionregistrationv1.MutatingWebhookConfiguration{
-		ObjectMeta: metav1.ObjectMeta{Name: configuration},
+	return admissionregistrationv1.WebhookClientConfig{
+		URL:      &server.URL,
+		CABundle: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}),
+	}
+}
+
+func ruleFor(operation admissionregistrationv1.OperationType) []admissionregistrationv1.RuleWithOperations {
+	return []admissionregistrationv1.RuleWithOperations{{
+		Operations: []admissionregistrationv1.OperationType{operation},
+		Rule:       admissionregistrationv1.Rule{APIGroups: []string{convert.V1.Group}, APIVersions: []string{"*"}, Resources: []string{"caches"}},
+	}}
+}
+
+// holdCreate registers a mutating webhook that answers the create of one object late. isHeld reports whether it does.
+func (e *env) holdCreate(name string, pause time.Duration) (isHeld func() bool) {
+	e.Helper()
+	var called, held atomic.Bool
+	config := e.webhook(func(created string) bool {
+		called.Store(true)
+		if created == name {
+			held.Store(true)
+			<-time.After(pause) // the write is in flight
+		}
+		return true
+	})
+	kube.CreateTemporary(e, e.kube.AdmissionregistrationV1().MutatingWebhookConfigurations(), &admissionregistrationv1.MutatingWebhookConfiguration{
+		ObjectMeta: metav1.ObjectMeta{Name: "hold-one-create"},
 		Webhooks: []admissionregistrationv1.MutatingWebhook{{
 			Name: "hold.example.com", SideEffects: new(admissionregistrationv1.SideEffectClassNone), AdmissionReviewVersions: []string{"v1"}, TimeoutSeconds: new(int32(30)),
-			ClientConfig: admissionregistrationv1.WebhookClientConfig{
-				URL:      &server.URL,
-				CABundle: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}),
-			},
-			Rules: []admissionregistrationv1.RuleWithOperations{{
-				Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create},
-				Rule:       admissionregistrationv1.Rule{APIGroups: []string{convert.V1.Group}, APIVersions: []string{"*"}, Resources: []string{"caches"}},
-			}},
+			ClientConfig: config, Rules: ruleFor(admissionregistrationv1.Create),
 		}},
-	}, metav1.CreateOptions{})
-	e.must(err)
-	e.Cleanup(func() { e.must(webhooks.Delete(context.Background(), configuration, metav1.DeleteOptions{})) })
+	})
 	e.eventually(func() (bool, any) {
 		return called.Load(), e.createNamed("probe", metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 	})
@@ -99,33 +101,19 @@ func (e *env) holdCreate(name string, pause time.Duration) (isHeld func() bool) 
 
 const protected = "cache-0003"
 
-// refuse registers a webhook that refuses updates of the protected object, and returns when it is
-// called.
+// refuse registers a webhook that refuses updates of the protected object, and returns when it is called.
 func (e *env) refuse() (allow func()) {
 	e.Helper()
-	server := httptest.NewTLSServer(http.HandlerFunc(refuseProtected))
-	e.Cleanup(server.Close)
-	client, err := kubernetes.NewForConfig(cluster.Config())
-	e.must(err)
-	webhooks := client.AdmissionregistrationV1().ValidatingWebhookConfigurations()
-	const name = "protect-one-cache"
-	_, err = webhooks.Create(e.Context(), &admissionregistrationv1.ValidatingWebhookConfiguration{
-		ObjectMeta: metav1.ObjectMeta{Name: name},
+	webhooks := e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations()
+	configuration := kube.Create(e, webhooks, &admissionregistrationv1.ValidatingWebhookConfiguration{
+		ObjectMeta: metav1.ObjectMeta{Name: "protect-one-cache"},
 		Webhooks: []admissionregistrationv1.ValidatingWebhook{{
 			Name: "protect.example.com", SideEffects: new(admissionregistrationv1.SideEffectClassNone), AdmissionReviewVersions: []string{"v1"},
-			ClientConfig: admissionregistrationv1.WebhookClientConfig{
-				URL:      &server.URL,
-				CABundle: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}),
-			},
-			Rules: []admissionregistrationv1.RuleWithOperations{{
-				Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Update},
-				Rule:       admissionregistrationv1.Rule{APIGroups: []string{convert.V1.Group}, APIVersions: []string{"*"}, Resources: []string{"caches"}},
-			}},
+			ClientConfig: e.webhook(func(name string) bool { return name != protected }), Rules: ruleFor(admissionregistrationv1.Update),
 		}},
-	}, metav1.CreateOptions{})
-	e.must(err)
+	})
 	allow = sync.OnceFunc(func() {
-		e.must(webhooks.Delete(context.Background(), name, metav1.DeleteOptions{}))
+		e.must(webhooks.Delete(context.Background(), configuration.Name, metav1.DeleteOptions{}))
 		if e.Context().Err() == nil {
 			e.eventually(func() (bool, any) { return !e.isRefused(), nil })
 		}
@@ -133,17 +121,6 @@ func (e *env) refuse() (allow func()) {
 	e.Cleanup(allow)
 	e.eventually(func() (bool, any) { return e.isRefused(), nil })
 	return allow
-}
-
-func refuseProtected(w http.ResponseWriter, r *http.Request) {
-	var review admissionv1.AdmissionReview
-	if err := json.NewDecoder(r.Body).Decode(&review); err != nil || review.Request == nil {
-		http.Error(w, "no AdmissionReview", http.StatusBadRequest)
-		return
-	}
-	review.Response = &admissionv1.AdmissionResponse{UID: review.Request.UID, Allowed: review.Request.Name != protected}
-	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(review) // The API server reports a connection that breaks.
 }
 
 func (e *env) isRefused() bool {

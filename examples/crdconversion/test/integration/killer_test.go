@@ -2,10 +2,9 @@ package integration
 
 import (
 	"net/http"
-	"path/filepath"
 	"sync"
 
-	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
 // killer is an address of the API server that kills a command after a number of its writes.
@@ -23,13 +22,9 @@ func (e *env) startKiller() *killer {
 	e.Helper()
 	k := &killer{apiServer: e.startAPIServer()}
 	k.guard.Store(new(k.permits))
-	config, err := clientcmd.LoadFromFile(e.trusting(k.apiServer))
-	e.must(err)
-	for _, c := range config.Clusters {
+	k.kubeconfig = e.trusting(k.apiServer, func(c *clientcmdapi.Cluster) {
 		c.Server, c.TLSServerName = k.URL, "kubernetes.default.svc"
-	}
-	k.kubeconfig = filepath.Join(e.TempDir(), "kubeconfig")
-	e.must(clientcmd.WriteToFile(*config, k.kubeconfig))
+	})
 	return k
 }
 

@@ -56,9 +56,7 @@ func TestDowngrade(t *testing.T) {
 	if output := e.migrate(true, user); !strings.Contains(output, "rewritten 1000 of 1000 objects\n") || !strings.Contains(output, "all objects are stored in v1") || strings.Contains(output, "\r") {
 		t.Errorf("the output is:\n%s", output)
 	}
-	if stored, versions := e.stored(), e.storedVersions(); stored["v1"] != many || len(stored) != 1 || !slices.Equal(versions, []string{"v1"}) {
-		t.Errorf("stored are %v and status.storedVersions is %v after the migration", stored, versions)
-	}
+	e.isMigrated(many)
 	e.are("after the migration", convert.V2, inV2)
 
 	e.installCRD("bundle-v1")
@@ -82,8 +80,7 @@ func (e *env) all(version schema.GroupVersion) map[string]map[string]any {
 	return found
 }
 
-// are compares all Caches with their previous state. Only the annotation for the other version
-// depends on the storage version.
+// are compares all Caches with their previous state.
 func (e *env) are(when string, version schema.GroupVersion, before map[string]map[string]any) {
 	e.Helper()
 	if diff := cmp.Diff(before, e.all(version)); diff != "" {
@@ -108,11 +105,16 @@ func (e *env) stored() map[string]int {
 	return count
 }
 
+func (e *env) isMigrated(count int) {
+	e.Helper()
+	if stored, versions := e.stored(), e.storedVersions(); stored["v1"] != count || len(stored) != 1 || !slices.Equal(versions, []string{"v1"}) {
+		e.Errorf("stored are %v and status.storedVersions is %v after the migration", stored, versions)
+	}
+}
+
 func (e *env) storedVersions() []string {
 	e.Helper()
-	crd, err := e.crds.ApiextensionsV1().CustomResourceDefinitions().Get(e.Context(), crdName, metav1.GetOptions{})
-	e.must(err)
-	return crd.Status.StoredVersions
+	return e.definition().Status.StoredVersions
 }
 
 // TestMigrationOfAnotherClient has kube-controller-manager run a StorageVersionMigration that another client
@@ -149,9 +151,8 @@ func (e *env) migrateExceptOne() {
 	e.migrateAsOther()
 }
 
-// startOtherClient has another client change an object all the time. The migrator waits until its
-// cache is as new as its StorageVersionMigration, which it learns from changes, or after a minute
-// or two.
+// startOtherClient has another client change an object all the time. Otherwise the migrator would wait for a minute
+// or two, until its cache is as new as its StorageVersionMigration.
 func (e *env) startOtherClient() (stop func()) {
 	e.Helper()
 	ctx, cancel := context.WithCancel(e.Context())

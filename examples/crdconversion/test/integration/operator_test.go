@@ -7,6 +7,7 @@ import (
 
 	apiextensions "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/crdconversion/convert"
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/crdconversion/test/caches"
@@ -27,6 +28,7 @@ const migratorGate = "--feature-gates=StorageVersionMigrator=true"
 type env struct {
 	*testing.T
 	caches.Client
+	kube kubernetes.Interface
 	crds *apiextensions.Clientset
 }
 
@@ -36,6 +38,8 @@ func newEnv(t *testing.T) *env {
 	client, err := dynamic.NewForConfig(cluster.Config())
 	e.must(err)
 	e.Client = caches.Client{Dynamic: client, Namespace: "default"}
+	e.kube, err = kubernetes.NewForConfig(cluster.Config())
+	e.must(err)
 	e.crds, err = apiextensions.NewForConfig(cluster.Config())
 	e.must(err)
 	return e

@@ -11,12 +11,11 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/examples/internal/asserttest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/internal/operatortest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/poddefaults/test/table"
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/poddefaults/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/programs"
 )
@@ -27,9 +26,9 @@ func TestMain(m *testing.M) { kube.Main(m, &cluster) }
 
 func startOperator(t *testing.T) *table.Namespace {
 	t.Helper()
-	asserttest.Must(t, cluster.InstallCRDs(t.Context(), "../../bundle/manifests/kubeflow.org_poddefaults.yaml"))
+	installtest.Must(t, cluster.InstallCRDs(t.Context(), "../../bundle/manifests/kubeflow.org_poddefaults.yaml"))
 	client, err := kubernetes.NewForConfig(cluster.Config())
-	asserttest.Must(t, err)
+	installtest.Must(t, err)
 	operatortest.Run(t, cluster, programs.PodDefaults)
 	t.Cleanup(func() {
 		// The operator has stopped, so it must not be called.
@@ -45,12 +44,17 @@ func TestTable(t *testing.T) {
 	startOperator(t).Check(t)
 }
 
+var pod = &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "x", Image: "any"}}}}
+
+func podDefault(n *table.Namespace, name string, spec v1alpha1.PodDefaultSpec) *v1alpha1.PodDefault {
+	d := &v1alpha1.PodDefault{Spec: spec}
+	d.APIVersion, d.Kind, d.Name, d.Namespace = "kubeflow.org/v1alpha1", "PodDefault", name, n.Name
+	return d
+}
+
 func TestPodDefaultsAreFollowed(t *testing.T) {
 	n := startOperator(t)
-	d := &v1alpha1.PodDefault{Spec: v1alpha1.PodDefaultSpec{Labels: map[string]string{"team": "shop"}}}
-	d.APIVersion, d.Kind, d.Name, d.Namespace = "kubeflow.org/v1alpha1", "PodDefault", "d", n.Name
-	pod := &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "x", Image: "any"}}}}
-
+	d := podDefault(n, "d", v1alpha1.PodDefaultSpec{Labels: map[string]string{"team": "shop"}})
 	first := n.CreatePodDefaults(t, []*v1alpha1.PodDefault{d})
 	if got := n.CreateWith(t, pod, first).Labels["team"]; got != "shop" {
 		t.Errorf("team is %q", got)
@@ -58,12 +62,12 @@ func TestPodDefaultsAreFollowed(t *testing.T) {
 
 	patch := []byte(`{"spec":{"labels":{"team":"bank"}}}`)
 	changed, err := n.PodDefaults.Patch(t.Context(), "d", "application/merge-patch+json", patch, metav1.PatchOptions{})
-	asserttest.Must(t, err)
+	installtest.Must(t, err)
 	if got := n.CreateWith(t, pod, map[string]string{"d": changed.GetResourceVersion()}).Labels["team"]; got != "bank" {
 		t.Errorf("team is %q after the change", got)
 	}
 
-	asserttest.Must(t, n.PodDefaults.Delete(t.Context(), "d", metav1.DeleteOptions{}))
+	installtest.Must(t, n.PodDefaults.Delete(t.Context(), "d", metav1.DeleteOptions{}))
 	if got := n.CreateWith(t, pod, map[string]string{}).Labels; len(got) > 0 {
 		t.Errorf("labels are %v after the deletion", got)
 	}
@@ -72,43 +76,35 @@ func TestPodDefaultsAreFollowed(t *testing.T) {
 // TestBrokenPodDefault has a selector that the schema does not refuse.
 func TestBrokenPodDefault(t *testing.T) {
 	n := startOperator(t)
-	good := v1alpha1.PodDefault{}
-	good.APIVersion, good.Kind, good.Name, good.Namespace = "kubeflow.org/v1alpha1", "PodDefault", "good", n.Name
-	broken := good
-	broken.Name = "broken"
-	broken.Spec.Selector.MatchExpressions = []metav1.LabelSelectorRequirement{{Key: "team", Operator: "Like", Values: []string{"shop"}}}
-	versions := n.CreatePodDefaults(t, []*v1alpha1.PodDefault{&broken, &good})
+	broken := v1alpha1.PodDefaultSpec{Selector: metav1.LabelSelector{
+		MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "team", Operator: "Like", Values: []string{"shop"}}},
+	}}
+	versions := n.CreatePodDefaults(t, []*v1alpha1.PodDefault{podDefault(n, "broken", broken), podDefault(n, "good", v1alpha1.PodDefaultSpec{})})
 	delete(versions, "broken")
 
 	var shown warnings
 	config := cluster.Config()
 	config.WarningHandler = &shown
 	n = n.As(t, config)
-	n.CreateWith(t, &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "x", Image: "any"}}}}, versions)
+	n.CreateWith(t, pod, versions)
 	want := []string{`PodDefault "broken" is not applied to any pod, as it is not valid`}
-	asserttest.Same(t, "warnings", want, shown.last())
+	installtest.Same(t, "warnings", want, shown.last())
 }
 
 func TestNameThatIsTooLongForAnAnnotation(t *testing.T) {
 	n := startOperator(t)
-	d := &v1alpha1.PodDefault{}
-	d.APIVersion, d.Kind, d.Name = "kubeflow.org/v1alpha1", "PodDefault", strings.Repeat("x", 53)
-	d.Namespace = n.Name
-	_, err := n.TryPodDefault(t, d)
+	_, err := n.TryPodDefault(t, podDefault(n, strings.Repeat("x", 53), v1alpha1.PodDefaultSpec{}))
 	if !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "metadata.name must be no more than 52 characters") {
 		t.Errorf("got %v", err)
 	}
-	d.Name = strings.Repeat("x", 52)
-	versions := n.CreatePodDefaults(t, []*v1alpha1.PodDefault{d})
-	n.CreateWith(t, &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "x", Image: "any"}}}}, versions)
+	versions := n.CreatePodDefaults(t, []*v1alpha1.PodDefault{podDefault(n, strings.Repeat("x", 52), v1alpha1.PodDefaultSpec{})})
+	n.CreateWith(t, pod, versions)
 }
 
 type warnings struct {
 	mu    sync.Mutex
 	texts []string
 }
-
-var _ rest.WarningHandler = &warnings{}
 
 func (w *warnings) HandleWarningHeader(_ int, _, text string) {
 	w.mu.Lock()

@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/poddefaults/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
 // Namespace is a namespace for pods and PodDefaults.
@@ -23,11 +24,10 @@ type Namespace struct {
 	Name        string
 	PodDefaults dynamic.ResourceInterface
 
-	kube kubernetes.Interface
+	client kubernetes.Interface
 }
 
-// NewNamespace creates a namespace with the ServiceAccounts of the table. It is deleted after the
-// test.
+// NewNamespace creates a namespace with the ServiceAccounts of the table. It is deleted after the test.
 func NewNamespace(t *testing.T, config *rest.Config, labels map[string]string) *Namespace {
 	t.Helper()
 	client, err := kubernetes.NewForConfig(config)
@@ -38,15 +38,7 @@ func NewNamespace(t *testing.T, config *rest.Config, labels map[string]string) *
 	if err != nil {
 		t.Fatal(err)
 	}
-	made := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "poddefaults-", Labels: labels}}
-	if made, err = client.CoreV1().Namespaces().Create(t.Context(), made, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := client.CoreV1().Namespaces().Delete(context.Background(), made.Name, metav1.DeleteOptions{}); err != nil {
-			t.Error(err)
-		}
-	})
+	made := kube.CreateTemporary(t, client.CoreV1().Namespaces(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "poddefaults-", Labels: labels}})
 	for _, name := range []string{"default", "one", "two"} {
 		account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: name}}
 		_, err := client.CoreV1().ServiceAccounts(made.Name).Create(t.Context(), account, metav1.CreateOptions{})
@@ -54,7 +46,7 @@ func NewNamespace(t *testing.T, config *rest.Config, labels map[string]string) *
 			t.Fatal(err)
 		}
 	}
-	return &Namespace{Name: made.Name, PodDefaults: dynamicClient.Resource(v1alpha1.Resource).Namespace(made.Name), kube: client}
+	return &Namespace{Name: made.Name, PodDefaults: dynamicClient.Resource(v1alpha1.Resource).Namespace(made.Name), client: client}
 }
 
 // As returns the same namespace with another client for pods.
@@ -64,11 +56,10 @@ func (n *Namespace) As(t *testing.T, config *rest.Config) *Namespace {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &Namespace{Name: n.Name, PodDefaults: n.PodDefaults, kube: client}
+	return &Namespace{Name: n.Name, PodDefaults: n.PodDefaults, client: client}
 }
 
-// CreatePodDefaults returns the resourceVersions by name. It deletes the PodDefaults after the
-// test.
+// CreatePodDefaults returns the resourceVersions by name. It deletes the PodDefaults after the test.
 func (n *Namespace) CreatePodDefaults(t *testing.T, all []*v1alpha1.PodDefault) map[string]string {
 	t.Helper()
 	versions := map[string]string{}

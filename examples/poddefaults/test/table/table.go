@@ -36,8 +36,7 @@ func (n *Namespace) Check(t *testing.T) {
 	}
 }
 
-// CreateWith creates a pod when the operator knows exactly these PodDefaults, by name and
-// resourceVersion.
+// CreateWith creates a pod when the operator knows exactly these PodDefaults, by name and resourceVersion.
 func (n *Namespace) CreateWith(t *testing.T, pod *corev1.Pod, applied map[string]string) (created *corev1.Pod) {
 	t.Helper()
 	eventually(t, func() (bool, any) {
@@ -82,5 +81,5 @@ func (n *Namespace) asStored(t *testing.T, pod *corev1.Pod) *corev1.Pod {
 func (n *Namespace) create(t *testing.T, pod *corev1.Pod) (*corev1.Pod, error) {
 	pod = pod.DeepCopy()
 	pod.Name = "pod"
-	return n.kube.CoreV1().Pods(n.Name).Create(t.Context(), pod, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+	return n.client.CoreV1().Pods(n.Name).Create(t.Context(), pod, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 }

@@ -15,7 +15,7 @@ func timeless(pod *corev1.Pod) *corev1.Pod {
 	same := &corev1.Pod{Spec: *pod.Spec.DeepCopy()}
 	same.Labels = pod.Labels
 	for key, value := range pod.Annotations {
-		if !isMark(key) {
+		if !strings.HasPrefix(key, merge.AppliedAnnotation("")) {
 			metav1.SetMetaDataAnnotation(&same.ObjectMeta, key, value)
 		}
 	}
@@ -29,23 +29,17 @@ func timeless(pod *corev1.Pod) *corev1.Pod {
 
 // moveTokenLast also gives the token volume a fixed name.
 func moveTokenLast(spec *corev1.PodSpec) {
-	const prefix, name = "kube-api-access-", "kube-api-access-any"
-	spec.Volumes = last(spec.Volumes, func(v *corev1.Volume) bool {
-		is := strings.HasPrefix(v.Name, prefix)
+	isToken := func(name *string) bool {
+		is := strings.HasPrefix(*name, "kube-api-access-")
 		if is {
-			v.Name = name
+			*name = "kube-api-access-any"
 		}
 		return is
-	})
+	}
+	spec.Volumes = last(spec.Volumes, func(v *corev1.Volume) bool { return isToken(&v.Name) })
 	for _, containers := range [][]corev1.Container{spec.InitContainers, spec.Containers} {
 		for i := range containers {
-			containers[i].VolumeMounts = last(containers[i].VolumeMounts, func(m *corev1.VolumeMount) bool {
-				is := strings.HasPrefix(m.Name, prefix)
-				if is {
-					m.Name = name
-				}
-				return is
-			})
+			containers[i].VolumeMounts = last(containers[i].VolumeMounts, func(m *corev1.VolumeMount) bool { return isToken(&m.Name) })
 		}
 	}
 }
@@ -67,13 +61,9 @@ func last[T any](all []T, matches func(*T) bool) []T {
 func appliedTo(pod *corev1.Pod) map[string]string {
 	applied := map[string]string{}
 	for key, value := range pod.Annotations {
-		if isMark(key) {
-			applied[strings.TrimPrefix(key, merge.AppliedAnnotation(""))] = value
+		if name, ok := strings.CutPrefix(key, merge.AppliedAnnotation("")); ok {
+			applied[name] = value
 		}
 	}
 	return applied
-}
-
-func isMark(annotation string) bool {
-	return strings.HasPrefix(annotation, merge.AppliedAnnotation(""))
 }

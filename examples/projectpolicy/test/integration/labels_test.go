@@ -13,8 +13,8 @@ import (
 	"k8s.io/apiserver/pkg/admission/plugin/webhook/predicates/rules"
 	"k8s.io/client-go/kubernetes"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/examples/internal/asserttest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/internal/bundletest"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
@@ -22,14 +22,13 @@ var cluster *kube.Cluster
 
 func TestMain(m *testing.M) { kube.Main(m, &cluster) }
 
-// TestLabelWriters removes a label by every subresource of namespaces. The bundle's rules cover
-// each subresource that permits it.
+// The bundle's rules cover each subresource of namespaces by which a label can be removed.
 func TestLabelWriters(t *testing.T) {
 	csv := bundletest.CSV(t, "../../bundle/manifests/projectpolicy.clusterserviceversion.yaml")
 	client, err := kubernetes.NewForConfig(cluster.Config())
-	asserttest.Must(t, err)
+	installtest.Must(t, err)
 	served, err := client.Discovery().ServerResourcesForGroupVersion("v1")
-	asserttest.Must(t, err)
+	installtest.Must(t, err)
 	var writers []string
 	for _, r := range served.APIResources {
 		_, sub, _ := strings.Cut(r.Name, "/")

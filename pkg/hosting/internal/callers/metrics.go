@@ -12,8 +12,7 @@ import (
 
 // metrics have the names of API servers.
 type metrics struct {
-	authentications, authorizations results
-	tokenReviews, accessReviews     reviews
+	authentications, authorizations, tokenReviews, accessReviews results
 }
 
 func newMetrics(registry *prometheus.Registry) *metrics {
@@ -24,10 +23,10 @@ func newMetrics(registry *prometheus.Registry) *metrics {
 			"Authentications of callers, by result: success, failure or error.", "result", decisions),
 		authorizations: newResults(registry, "authorization_attempts_total", "authorization_duration_seconds",
 			"Authorizations of callers, by result: allowed, denied, no-opinion or error.", "result", decisions),
-		tokenReviews: reviews{newResults(registry, "apiserver_delegated_authn_request_total", "apiserver_delegated_authn_request_duration_seconds",
-			"TokenReviews that were created, by HTTP status code.", "code", requests)},
-		accessReviews: reviews{newResults(registry, "apiserver_delegated_authz_request_total", "apiserver_delegated_authz_request_duration_seconds",
-			"SubjectAccessReviews that were created, by HTTP status code.", "code", requests)},
+		tokenReviews: newResults(registry, "apiserver_delegated_authn_request_total", "apiserver_delegated_authn_request_duration_seconds",
+			"TokenReviews that were created, by HTTP status code.", "code", requests),
+		accessReviews: newResults(registry, "apiserver_delegated_authz_request_total", "apiserver_delegated_authz_request_duration_seconds",
+			"SubjectAccessReviews that were created, by HTTP status code.", "code", requests),
 	}
 }
 
@@ -50,9 +49,7 @@ func (r results) observe(result string, began time.Time) {
 	r.duration.WithLabelValues(result).Observe(time.Since(began).Seconds())
 }
 
-type reviews struct{ results results }
-
-func (r reviews) observe(err error, began time.Time) {
+func (r results) observeReview(err error, began time.Time) {
 	code := strconv.Itoa(http.StatusCreated)
 	if err != nil {
 		code = "<error>"
@@ -60,5 +57,5 @@ func (r reviews) observe(err error, began time.Time) {
 	if status := apierrors.APIStatus(nil); errors.As(err, &status) {
 		code = strconv.Itoa(int(status.Status().Code))
 	}
-	r.results.observe(code, began)
+	r.observe(code, began)
 }

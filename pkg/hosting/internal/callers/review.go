@@ -64,7 +64,7 @@ func (t *tokenReviewer) AuthenticateToken(ctx context.Context, token string) (*a
 	err := retryReview(ctx, func() (err error) {
 		began := time.Now()
 		answer, err = t.client.Create(ctx, &authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: token}}, metav1.CreateOptions{})
-		t.metrics.tokenReviews.observe(err, began)
+		t.metrics.tokenReviews.observeReview(err, began)
 		return err
 	})
 	if err != nil {
@@ -133,7 +133,7 @@ func (r *accessReviewer) review(ctx context.Context, spec authorizationv1.Subjec
 	err = retryReview(ctx, func() (err error) {
 		began := time.Now()
 		answer, err = r.client.Create(ctx, &authorizationv1.SubjectAccessReview{Spec: spec}, metav1.CreateOptions{})
-		r.metrics.accessReviews.observe(err, began)
+		r.metrics.accessReviews.observeReview(err, began)
 		return err
 	})
 	if err != nil {

@@ -16,6 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/cache"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/hostingtest"
 )
 
 type tokenReviews struct {
@@ -111,9 +113,7 @@ func TestUIDHeadersIncludeTheStandardOne(t *testing.T) {
 		o := NewOptions(nil)
 		flags := pflag.NewFlagSet("", pflag.ContinueOnError)
 		o.AddFlags(flags)
-		if err := flags.Parse([]string{"--requestheader-uid-headers=" + value}); err != nil {
-			t.Fatal(err)
-		}
+		hostingtest.Must(t, flags.Parse([]string{"--requestheader-uid-headers=" + value}))
 		if err := o.Complete(""); (err == nil) != want {
 			t.Errorf("%s: the error is %v", value, err)
 		}

@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -39,34 +40,34 @@ func TestFilesAreReadAgain(t *testing.T) {
 		t.Errorf("with no files, /readyz reports %v", err)
 	}
 
-	cert, key, ca := newPair(t, time.Now())
-	write(t, f.certFile, cert)
-	write(t, f.keyFile, key)
+	first := newPair(t, time.Now())
+	write(t, f.certFile, first.Cert)
+	write(t, f.keyFile, first.Key)
 	read("first files", false, 1)
 	if err := f.Check(time.Now()); err != nil {
 		t.Error(err)
 	}
 	read("the same files", false, 1)
 
-	chain := append(append([]byte{}, cert...), ca...)
+	chain := slices.Concat(first.Cert, first.CA)
 	write(t, f.certFile, chain)
 	read("only the chain is new", false, 2)
 	serves(chain)
 
-	renewed, newKey, _ := newPair(t, time.Now())
-	write(t, f.certFile, renewed)
+	renewed := newPair(t, time.Now())
+	write(t, f.certFile, renewed.Cert)
 	read("half of the new pair", true, 2)
 	serves(chain)
 	if err := f.Check(time.Now()); err != nil {
 		t.Errorf("the old pair is good still: %v", err)
 	}
-	write(t, f.keyFile, newKey)
+	write(t, f.keyFile, renewed.Key)
 	read("the new pair", false, 3)
-	serves(renewed)
+	serves(renewed.Cert)
 
 	must(t, os.Remove(f.certFile))
 	read("deleted files", true, 3)
-	serves(renewed)
+	serves(renewed.Cert)
 }
 
 func TestHeldFiles(t *testing.T) {
@@ -75,9 +76,9 @@ func TestHeldFiles(t *testing.T) {
 	f.Hold()
 	var notified changes
 	f.AddListener(&notified)
-	store := func(signed time.Time) (p Pair) {
+	store := func(signed time.Time) Pair {
 		t.Helper()
-		p.Cert, p.Key, _ = newPair(t, signed)
+		p := newPair(t, signed)
 		write(t, f.certFile, p.Cert)
 		write(t, f.keyFile, p.Key)
 		must(t, f.RunOnce(t.Context()))
@@ -106,8 +107,8 @@ func TestHeldFiles(t *testing.T) {
 
 func TestFilesReportAnInvalidCertificate(t *testing.T) {
 	now := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
-	cert, key, _ := newPair(t, now)
-	pair, err := tls.X509KeyPair(cert, key)
+	signed := newPair(t, now)
+	pair, err := tls.X509KeyPair(signed.Cert, signed.Key)
 	must(t, err)
 	f := &Files{current: loadedPair{leaf: pair.Leaf}}
 	for name, test := range map[string]struct {
@@ -128,11 +129,11 @@ func TestFilesReportAnInvalidCertificate(t *testing.T) {
 	}
 }
 
-func newPair(t *testing.T, now time.Time) (cert, key, ca []byte) {
+func newPair(t *testing.T, now time.Time) Pair {
 	t.Helper()
 	pair, err := SelfSigned([]string{"127.0.0.1"}, "", now, StaticValidity)
 	must(t, err)
-	return pair.Cert, pair.Key, pair.CA
+	return pair
 }
 
 func write(t *testing.T, file string, data []byte) {

@@ -35,7 +35,7 @@ func (s *Secret) Pair(ctx context.Context, served Pair, now time.Time) (Pair, er
 	live, err := s.Client.CoreV1().Secrets(s.Namespace).Get(ctx, s.Name, metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err):
-		return s.create(ctx, served, now)
+		return s.store(ctx, nil, served, now)
 	case err != nil:
 		return Pair{}, s.failure("read", err)
 	case live.Annotations[processAnnotation] != s.Process:
@@ -48,7 +48,7 @@ func (s *Secret) Pair(ctx context.Context, served Pair, now time.Time) (Pair, er
 		return stored, nil
 	}
 	klog.InfoS("Replacing the certificate in the Secret", "secret", klog.KRef(s.Namespace, s.Name), "reason", why)
-	replacement, err := s.replace(ctx, live, served, now)
+	replacement, err := s.store(ctx, live, served, now)
 	if err != nil && stored.Check(s.Hosts, now) == nil {
 		klog.ErrorS(err, "Cannot renew the certificate yet", "secret", klog.KRef(s.Namespace, s.Name))
 		return stored, nil
@@ -56,40 +56,32 @@ func (s *Secret) Pair(ctx context.Context, served Pair, now time.Time) (Pair, er
 	return replacement, err
 }
 
-func (s *Secret) create(ctx context.Context, served Pair, now time.Time) (Pair, error) {
-	pair, err := s.goodOrNew(served, now)
-	if err != nil {
-		return Pair{}, err
-	}
-	secret := &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: s.Name, Annotations: map[string]string{processAnnotation: s.Process}},
-		Type:       corev1.SecretTypeTLS,
-		Data:       pair.data(),
-	}
-	// If another replica creates it at the same time, this one retries and reads that Secret.
-	if _, err := s.Client.CoreV1().Secrets(s.Namespace).Create(ctx, secret, metav1.CreateOptions{}); err != nil {
-		return Pair{}, s.failure("create", err)
-	}
-	return pair, nil
-}
-
-// replace updates the Secret if it is unchanged. It deletes and recreates a Secret with immutable fields.
-func (s *Secret) replace(ctx context.Context, live *corev1.Secret, served Pair, now time.Time) (Pair, error) {
+// store updates the live Secret if it is unchanged, and creates it if live is nil. It recreates a Secret with immutable fields.
+func (s *Secret) store(ctx context.Context, live *corev1.Secret, served Pair, now time.Time) (Pair, error) {
 	secrets := s.Client.CoreV1().Secrets(s.Namespace)
-	if live.Type != corev1.SecretTypeTLS || live.Immutable != nil && *live.Immutable {
+	if live != nil && (live.Type != corev1.SecretTypeTLS || live.Immutable != nil && *live.Immutable) {
 		unchanged := metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &live.UID, ResourceVersion: &live.ResourceVersion}}
 		if err := secrets.Delete(ctx, s.Name, unchanged); err != nil {
 			return Pair{}, s.failure("delete", err)
 		}
-		return s.create(ctx, served, now)
+		live = nil
 	}
 	pair, err := s.goodOrNew(served, now)
 	if err != nil {
 		return Pair{}, err
 	}
-	live.Data = pair.data()
-	if _, err := secrets.Update(ctx, live, metav1.UpdateOptions{}); err != nil {
-		return Pair{}, s.failure("update", err)
+	data := map[string][]byte{corev1.TLSCertKey: pair.Cert, corev1.TLSPrivateKeyKey: pair.Key, caKey: pair.CA}
+	if live != nil {
+		live.Data = data
+		if _, err := secrets.Update(ctx, live, metav1.UpdateOptions{}); err != nil {
+			return Pair{}, s.failure("update", err)
+		}
+		return pair, nil
+	}
+	meta := metav1.ObjectMeta{Namespace: s.Namespace, Name: s.Name, Annotations: map[string]string{processAnnotation: s.Process}}
+	// If another replica creates it at the same time, this one retries and reads that Secret.
+	if _, err := secrets.Create(ctx, &corev1.Secret{ObjectMeta: meta, Type: corev1.SecretTypeTLS, Data: data}, metav1.CreateOptions{}); err != nil {
+		return Pair{}, s.failure("create", err)
 	}
 	return pair, nil
 }
@@ -99,10 +91,6 @@ func (s *Secret) goodOrNew(served Pair, now time.Time) (Pair, error) {
 		return served, nil
 	}
 	return SelfSigned(s.Hosts, "", now, RenewedValidity)
-}
-
-func (p Pair) data() map[string][]byte {
-	return map[string][]byte{corev1.TLSCertKey: p.Cert, corev1.TLSPrivateKeyKey: p.Key, caKey: p.CA}
 }
 
 func (s *Secret) failure(verb string, err error) error {

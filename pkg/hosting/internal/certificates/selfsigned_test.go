@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -12,15 +13,12 @@ import (
 
 func TestEnsureSelfSignedKeepsAGoodCertificate(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "not", "there", "yet")
-	cert, key, ca := filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key"), filepath.Join(dir, "ca.crt")
-	files := PairFiles{Cert: cert, Key: key, CA: ca}
+	files := PairFiles{Cert: filepath.Join(dir, "tls.crt"), Key: filepath.Join(dir, "tls.key"), CA: filepath.Join(dir, "ca.crt")}
 	hosts := []string{"webhooks.shop.svc", "127.0.0.1"}
 	ensure := func(hosts ...string) []byte {
 		t.Helper()
 		must(t, EnsureSelfSigned(files, hosts, StaticValidity, StaticRemaining))
-		data, err := os.ReadFile(cert)
-		must(t, err)
-		return data
+		return files.Read().Cert
 	}
 
 	first := ensure(hosts...)
@@ -34,18 +32,16 @@ func TestEnsureSelfSignedKeepsAGoodCertificate(t *testing.T) {
 		t.Error("a certificate for other hosts was kept")
 	}
 
-	old, oldKey, oldCA := newPair(t, time.Now().Add(StaticRemaining/2-StaticValidity))
-	write(t, cert, old)
-	write(t, key, oldKey)
-	write(t, ca, oldCA)
-	if bytes.Equal(old, ensure("127.0.0.1")) {
+	old := newPair(t, time.Now().Add(StaticRemaining/2-StaticValidity))
+	must(t, files.Write(old))
+	if bytes.Equal(old.Cert, ensure("127.0.0.1")) {
 		t.Error("a certificate that expires soon was kept")
 	}
-	write(t, ca, oldCA)
+	write(t, files.CA, old.CA)
 	if kept := ensure("127.0.0.1"); files.Read().Check([]string{"127.0.0.1"}, time.Now()) != nil {
 		t.Errorf("a certificate of another authority was kept:\n%s", kept)
 	}
-	for _, file := range []string{cert, key, ca} {
+	for _, file := range []string{files.Cert, files.Key, files.CA} {
 		if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
 			t.Errorf("%s has mode %v, %v", file, info.Mode(), err)
 		}
@@ -54,12 +50,10 @@ func TestEnsureSelfSignedKeepsAGoodCertificate(t *testing.T) {
 
 func TestJoinBundles(t *testing.T) {
 	now := time.Now()
-	_, _, own := newPair(t, now)
-	_, _, other := newPair(t, now)
-	_, _, expired := newPair(t, now.Add(-2*StaticValidity))
+	own, other, expired := newPair(t, now).CA, newPair(t, now).CA, newPair(t, now.Add(-2*StaticValidity)).CA
 
-	joined := JoinBundles(own, bytes.Join([][]byte{other, expired, own, []byte("no certificate")}, nil), nil, now)
-	if want := append(append([]byte{}, own...), other...); !bytes.Equal(joined, want) {
+	joined := JoinBundles(own, slices.Concat(other, expired, own, []byte("no certificate")), nil, now)
+	if want := slices.Concat(own, other); !bytes.Equal(joined, want) {
 		t.Errorf("joined\n%s\nwant\n%s", joined, want)
 	}
 	if again := JoinBundles(own, joined, nil, now); !bytes.Equal(again, joined) {

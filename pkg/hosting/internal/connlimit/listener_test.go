@@ -1,4 +1,4 @@
-package connlimit
+package connlimit_test
 
 import (
 	"bufio"
@@ -10,7 +10,9 @@ import (
 	"net/http/httptest"
 	"testing"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/connlimit"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/connlimit/streams"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/hostingtest"
 )
 
 // start serves with two connections at most. A request for /wait, or a whole one for /body, is in
@@ -19,9 +21,9 @@ func start(t *testing.T) (server *httptest.Server, began, release chan struct{})
 	t.Helper()
 	began, release = make(chan struct{}), make(chan struct{})
 	server = httptest.NewUnstartedServer(nil)
-	limited := New(server.Listener, 2)
+	limited := connlimit.New(server.Listener, 2)
 	server.Listener, server.EnableHTTP2 = limited, true
-	server.Config.ConnContext = ConnContext
+	server.Config.ConnContext = connlimit.ConnContext
 	server.Config.Handler = limited.Handler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/body": // reports the header, and the whole body
@@ -42,12 +44,13 @@ func start(t *testing.T) (server *httptest.Server, began, release chan struct{})
 
 func dial(t *testing.T, server *httptest.Server) *tls.Conn {
 	t.Helper()
-	conn, err := tls.Dial("tcp", server.Listener.Addr().String(), &tls.Config{InsecureSkipVerify: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { conn.Close() })
-	return conn
+	return hostingtest.DialTLS(t, server.Listener.Addr().String())
+}
+
+func send(t *testing.T, conn net.Conn, text string) {
+	t.Helper()
+	_, err := io.WriteString(conn, text)
+	hostingtest.Must(t, err)
 }
 
 // isClosed waits until the server has closed a connection.
@@ -79,9 +82,7 @@ func TestBusyConnectionsAreKept(t *testing.T) {
 		<-began
 	}
 	release <- struct{}{} // one of the two requests ends
-	if err := <-results; err != nil {
-		t.Fatal(err)
-	}
+	hostingtest.Must(t, <-results)
 
 	first := dial(t, server)
 	dial(t, server) // takes the place of the first: the other connection is busy
@@ -97,20 +98,14 @@ func TestConnectionsWithoutTheirBody(t *testing.T) {
 	server, began, release := start(t)
 	post := func(path string) *tls.Conn {
 		conn := dial(t, server)
-		if _, err := io.WriteString(conn, "POST "+path+" HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nab"); err != nil {
-			t.Fatal(err)
-		}
+		send(t, conn, "POST "+path+" HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nab")
 		<-began
 		return conn
 	}
 	first, second := post("/body"), post("/body")
-	if _, err := io.WriteString(first, "c"); err != nil { // it is whole now
-		t.Fatal(err)
-	}
+	send(t, first, "c") // it is whole now
 	<-began
-	if _, err := io.WriteString(dial(t, server), "GET /wait HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
-		t.Fatal(err)
-	}
+	send(t, dial(t, server), "GET /wait HTTP/1.1\r\nHost: x\r\n\r\n")
 	<-began
 	isClosed(t, second)
 	release <- struct{}{}
@@ -128,9 +123,8 @@ func TestOpenStreamsMakeRoom(t *testing.T) {
 			var open []*streams.Conn
 			for range 2 {
 				conn := dialHTTP2(t, server)
-				if _, err := conn.Open("/body", length); err != nil {
-					t.Fatal(err)
-				}
+				_, err := conn.Open("/body", length)
+				hostingtest.Must(t, err)
 				<-began
 				open = append(open, conn)
 			}
@@ -162,14 +156,12 @@ func TestOpenStreamsMakeRoom(t *testing.T) {
 func TestOneWholeRequestKeepsItsConnection(t *testing.T) {
 	server, began, release := start(t)
 	conn := dialHTTP2(t, server)
-	if _, err := conn.Post("/body", []byte("abc")); err != nil {
-		t.Fatal(err)
-	}
+	_, err := conn.Post("/body", []byte("abc"))
+	hostingtest.Must(t, err)
 	<-began
 	<-began
-	if _, err := conn.Open("/body", 100); err != nil {
-		t.Fatal(err)
-	}
+	_, err = conn.Open("/body", 100)
+	hostingtest.Must(t, err)
 	<-began
 	first := dial(t, server)
 	dial(t, server) // closes the first, which is younger than the connection of HTTP/2
@@ -183,9 +175,7 @@ func TestOneWholeRequestKeepsItsConnection(t *testing.T) {
 func dialHTTP2(t *testing.T, server *httptest.Server) *streams.Conn {
 	t.Helper()
 	conn, err := streams.Dial(t.Context(), server.Listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	hostingtest.Must(t, err)
 	t.Cleanup(conn.Close)
 	return conn
 }
@@ -194,15 +184,11 @@ func dialHTTP2(t *testing.T, server *httptest.Server) *streams.Conn {
 func TestNoRoomForAnotherConnection(t *testing.T) {
 	server, began, release := start(t)
 	for range 2 {
-		if _, err := io.WriteString(dial(t, server), "GET /wait HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
-			t.Fatal(err)
-		}
+		send(t, dial(t, server), "GET /wait HTTP/1.1\r\nHost: x\r\n\r\n")
 		<-began
 	}
 	conn, err := net.Dial("tcp", server.Listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	hostingtest.Must(t, err)
 	defer conn.Close()
 	isClosed(t, conn)
 	release <- struct{}{}

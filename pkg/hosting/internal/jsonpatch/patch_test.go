@@ -15,8 +15,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/hostingtest"
 )
 
-// The API server sends fields of a later version: metadata.novel, spec.novel, and one in each
-// container.
+// The API server sends fields of a later version: novel in the metadata, the spec and each container.
 const sentPod = `{
 	"apiVersion": "v1", "kind": "Pod",
 	"metadata": {"name": "p", "novel": {"a": 1}},
@@ -201,17 +200,23 @@ func patchOf(t *testing.T, sent string, change func(*corev1.Pod)) []byte {
 // checkPatch applies the patch with the code of API servers.
 func checkPatch(t *testing.T, sent string, patch []byte, change func(*corev1.Pod)) {
 	t.Helper()
-	decoded, err := jsonpatch.DecodePatch(patch)
-	hostingtest.Must(t, err)
-	result, err := decoded.Apply([]byte(sent))
-	if err != nil {
-		t.Fatalf("the patch %s does not apply: %v", patch, err)
-	}
+	result := apply(t, []byte(sent), patch)
 	want, got := &corev1.Pod{}, &corev1.Pod{}
 	hostingtest.Must(t, sigsjson.UnmarshalCaseSensitivePreserveInts([]byte(sent), want))
 	change(want)
 	hostingtest.Must(t, sigsjson.UnmarshalCaseSensitivePreserveInts(result, got))
 	hostingtest.Same(t, "the patched object differs from the handler's", inJSON(t, want), inJSON(t, got))
+}
+
+func apply(t *testing.T, object, patch []byte) []byte {
+	t.Helper()
+	decoded, err := jsonpatch.DecodePatch(patch)
+	hostingtest.Must(t, err)
+	result, err := decoded.Apply(object)
+	if err != nil {
+		t.Fatalf("the patch %s does not apply to %s: %v", patch, object, err)
+	}
+	return result
 }
 
 func inJSON(t *testing.T, value any) string {
@@ -245,18 +250,10 @@ func FuzzPatch(f *testing.F) {
 		p.fields("", text(strings.TrimSpace(from)), was, is)
 		encoded, err := json.Marshal(p)
 		hostingtest.Must(t, err)
-		decoded, err := jsonpatch.DecodePatch(encoded)
-		if err != nil {
-			t.Fatalf("%s: %v", encoded, err)
-		}
 		original, err := json.Marshal(was)
 		hostingtest.Must(t, err)
-		result, err := decoded.Apply(original)
-		if err != nil {
-			t.Fatalf("%s does not apply to %s: %v", encoded, original, err)
-		}
 		var got map[string]any
-		hostingtest.Must(t, sigsjson.UnmarshalCaseSensitivePreserveInts(result, &got))
+		hostingtest.Must(t, sigsjson.UnmarshalCaseSensitivePreserveInts(apply(t, original, encoded), &got))
 		hostingtest.Same(t, fmt.Sprintf("%s on %s", encoded, original), inJSON(t, is), inJSON(t, got)) // 1E3 and 1000 are equal
 	})
 }

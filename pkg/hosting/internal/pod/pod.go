@@ -5,9 +5,11 @@ import (
 	"context"
 	"crypto/x509"
 	"os"
+	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/klog/v2"
 )
@@ -45,16 +47,12 @@ func Own(ctx context.Context, client kubernetes.Interface) string {
 // List is the pods of one namespace that exist.
 type List struct {
 	namespace string
-	uids      map[string]bool
+	uids      sets.Set[string]
 }
 
 // NewList returns a List of the pods with the UIDs.
 func NewList(namespace string, uids ...string) *List {
-	l := &List{namespace: namespace, uids: map[string]bool{}}
-	for _, uid := range uids {
-		l.uids[uid] = true
-	}
-	return l
+	return &List{namespace: namespace, uids: sets.New(uids...)}
 }
 
 // ReadList lists the pods of the process's namespace. It returns nil if that is not allowed, or if
@@ -71,12 +69,10 @@ func ReadList(ctx context.Context, client kubernetes.Interface, own []*x509.Cert
 	}
 	pods := NewList(namespace)
 	for i := range list.Items {
-		pods.uids[string(list.Items[i].UID)] = true
+		pods.uids.Insert(string(list.Items[i].UID))
 	}
-	for _, ca := range own {
-		if pods.Deleted(ca) {
-			return nil // this process runs: the list contains other pods
-		}
+	if slices.ContainsFunc(own, pods.Deleted) {
+		return nil // this process runs: the list contains other pods
 	}
 	return pods
 }
@@ -88,5 +84,5 @@ func (l *List) Deleted(ca *x509.Certificate) bool {
 		return false
 	}
 	namespace, uid, named := strings.Cut(ca.Subject.OrganizationalUnit[0], "/")
-	return named && namespace == l.namespace && !l.uids[uid]
+	return named && namespace == l.namespace && !l.uids.Has(uid)
 }

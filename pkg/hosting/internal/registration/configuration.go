@@ -1,146 +1,90 @@
 package registration
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
 	admissionv1 "k8s.io/api/admission/v1"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 )
-
-// configurationName is unique for each webhook: several processes may each register some of them.
-func (r *Registrar) configurationName(w Webhook) string { return r.Process + "-" + w.Name }
 
 // webhookName is what clients see when a request is denied. API servers require at least three labels.
 func (r *Registrar) webhookName(w Webhook) string { return w.Name + "." + r.Process + ".hosting" }
 
-type configurations[C any] struct {
-	kind   string
-	client interface {
-		Get(ctx context.Context, name string, opts metav1.GetOptions) (*C, error)
-		Create(ctx context.Context, c *C, opts metav1.CreateOptions) (*C, error)
-		Update(ctx context.Context, c *C, opts metav1.UpdateOptions) (*C, error)
-	}
-	clientConfigs func(*C) []*admissionregistrationv1.WebhookClientConfig
-	fill          func(c *C, name string, webhook admissionregistrationv1.ValidatingWebhook)
-}
-
-func (s *session) validating() configurations[admissionregistrationv1.ValidatingWebhookConfiguration] {
-	return configurations[admissionregistrationv1.ValidatingWebhookConfiguration]{
-		kind:   "ValidatingWebhookConfiguration",
-		client: s.client.AdmissionregistrationV1().ValidatingWebhookConfigurations(),
-		clientConfigs: func(c *admissionregistrationv1.ValidatingWebhookConfiguration) (configs []*admissionregistrationv1.WebhookClientConfig) {
-			for i := range c.Webhooks {
-				configs = append(configs, &c.Webhooks[i].ClientConfig)
-			}
-			return configs
-		},
-		fill: func(c *admissionregistrationv1.ValidatingWebhookConfiguration, name string, webhook admissionregistrationv1.ValidatingWebhook) {
-			c.Name, c.Webhooks = name, []admissionregistrationv1.ValidatingWebhook{webhook}
-		},
-	}
-}
-
-func (s *session) mutating(w Webhook) configurations[admissionregistrationv1.MutatingWebhookConfiguration] {
-	return configurations[admissionregistrationv1.MutatingWebhookConfiguration]{
-		kind:   "MutatingWebhookConfiguration",
-		client: s.client.AdmissionregistrationV1().MutatingWebhookConfigurations(),
-		clientConfigs: func(c *admissionregistrationv1.MutatingWebhookConfiguration) (configs []*admissionregistrationv1.WebhookClientConfig) {
-			for i := range c.Webhooks {
-				configs = append(configs, &c.Webhooks[i].ClientConfig)
-			}
-			return configs
-		},
-		fill: func(c *admissionregistrationv1.MutatingWebhookConfiguration, name string, webhook admissionregistrationv1.ValidatingWebhook) {
-			c.Name, c.Webhooks = name, []admissionregistrationv1.MutatingWebhook{mutatingWebhook(webhook, w.Settings.ReinvocationPolicy)}
-		},
-	}
-}
-
-func writeConfiguration[C any](ctx context.Context, s *session, of configurations[C], w Webhook) error {
-	name := s.configurationName(w)
-	live, err := of.client.Get(ctx, name, metav1.GetOptions{})
-	absent := apierrors.IsNotFound(err)
-	switch {
-	case absent:
-		live = new(C)
-	case err != nil:
+// write creates or updates the registration of a webhook. It does not create a CustomResourceDefinition.
+func (s *session) write(ctx context.Context, w Webhook) error {
+	l, err := s.read(ctx, w)
+	absent := apierrors.IsNotFound(err) && w.Form != Conversion
+	if err != nil && !absent {
 		return err
 	}
-	if err := s.checkService(of.kind+" "+name, "delete the configuration; or give this program another name", of.clientConfigs(live)...); err != nil {
+	if err := s.Options.checkService(l, w.Form); err != nil {
 		return err
 	}
 	var others []byte
-	for _, config := range of.clientConfigs(live) {
+	for _, config := range l.configs {
 		others = append(append(others, config.CABundle...), '\n')
 	}
-	webhook, err := s.validatingWebhook(ctx, w, others)
+	config := s.Options.clientConfig(w.Path, s.bundle(ctx, others))
+	if w.Form == Conversion {
+		err = setConversion(l.object.Object, config)
+	} else {
+		err = s.setWebhook(l.object.Object, w, config)
+	}
 	if err != nil {
 		return err
 	}
-	of.fill(live, name, webhook)
 	if absent {
-		_, err = of.client.Create(ctx, live, metav1.CreateOptions{})
+		_, err = l.client.Create(ctx, l.object, metav1.CreateOptions{})
 	} else {
-		_, err = of.client.Update(ctx, live, metav1.UpdateOptions{})
+		_, err = l.client.Update(ctx, l.object, metav1.UpdateOptions{})
 	}
 	return err
 }
 
-func (s *session) validatingWebhook(ctx context.Context, w Webhook, others []byte) (admissionregistrationv1.ValidatingWebhook, error) {
-	settings := w.Settings.withDefaults()
+func setConversion(crd map[string]any, config admissionregistrationv1.WebhookClientConfig) error {
+	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&config) // has the fields of a conversion's
+	if err != nil {
+		return err
+	}
+	return unstructured.SetNestedMap(crd, map[string]any{
+		"strategy": string(apiextensionsv1.WebhookConverter),
+		"webhook":  map[string]any{"clientConfig": fields, "conversionReviewVersions": []any{"v1"}},
+	}, "spec", "conversion")
+}
+
+// setWebhook also serves validating configurations: their webhooks have the same fields except for reinvocationPolicy.
+func (s *session) setWebhook(configuration map[string]any, w Webhook, config admissionregistrationv1.WebhookClientConfig) error {
 	rules, err := s.rules(w)
 	if err != nil {
-		return admissionregistrationv1.ValidatingWebhook{}, err
+		return err
 	}
-	return admissionregistrationv1.ValidatingWebhook{
+	webhook := admissionregistrationv1.MutatingWebhook{
 		Name:                    s.webhookName(w),
-		ClientConfig:            s.Options.clientConfig(w.Path, s.bundle(ctx, others)),
+		ClientConfig:            config,
 		Rules:                   rules,
-		FailurePolicy:           &settings.FailurePolicy,
-		SideEffects:             &settings.SideEffects,
-		TimeoutSeconds:          &settings.TimeoutSeconds,
-		NamespaceSelector:       s.namespaceSelector(settings),
-		ObjectSelector:          settings.ObjectSelector,
-		MatchConditions:         settings.MatchConditions,
+		FailurePolicy:           new(cmp.Or(w.Settings.FailurePolicy, admissionregistrationv1.Ignore)),
+		SideEffects:             new(cmp.Or(w.Settings.SideEffects, admissionregistrationv1.SideEffectClassNone)),
+		TimeoutSeconds:          new(cmp.Or(w.Settings.TimeoutSeconds, 10)),
+		NamespaceSelector:       s.namespaceSelector(w.Settings),
+		ObjectSelector:          w.Settings.ObjectSelector,
+		MatchConditions:         w.Settings.MatchConditions,
 		AdmissionReviewVersions: w.ReviewVersions,
-	}, nil
-}
-
-func mutatingWebhook(w admissionregistrationv1.ValidatingWebhook, policy admissionregistrationv1.ReinvocationPolicyType) admissionregistrationv1.MutatingWebhook {
-	if policy == "" {
-		policy = admissionregistrationv1.NeverReinvocationPolicy
 	}
-	return admissionregistrationv1.MutatingWebhook{
-		Name:                    w.Name,
-		ClientConfig:            w.ClientConfig,
-		Rules:                   w.Rules,
-		FailurePolicy:           w.FailurePolicy,
-		SideEffects:             w.SideEffects,
-		TimeoutSeconds:          w.TimeoutSeconds,
-		NamespaceSelector:       w.NamespaceSelector,
-		ObjectSelector:          w.ObjectSelector,
-		MatchConditions:         w.MatchConditions,
-		AdmissionReviewVersions: w.AdmissionReviewVersions,
-		ReinvocationPolicy:      &policy,
+	if w.Form == Mutating {
+		webhook.ReinvocationPolicy = new(cmp.Or(w.Settings.ReinvocationPolicy, admissionregistrationv1.NeverReinvocationPolicy))
 	}
-}
-
-func (r Settings) withDefaults() Settings {
-	if r.FailurePolicy == "" {
-		r.FailurePolicy = admissionregistrationv1.Ignore
-	}
-	if r.SideEffects == "" {
-		r.SideEffects = admissionregistrationv1.SideEffectClassNone
-	}
-	if r.TimeoutSeconds == 0 {
-		r.TimeoutSeconds = 10
-	}
-	return r
+	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&webhook)
+	configuration["webhooks"] = []any{fields}
+	return err
 }
 
 func (s *session) rules(w Webhook) ([]admissionregistrationv1.RuleWithOperations, error) {

@@ -162,17 +162,6 @@ func (r *Registrar) newTrustSession() (*session, error) {
 	}, nil
 }
 
-func (s *session) write(ctx context.Context, w Webhook) error {
-	switch w.Form {
-	case Conversion:
-		return s.writeConversion(ctx, w)
-	case Mutating:
-		return writeConfiguration(ctx, s, s.mutating(w), w)
-	default:
-		return writeConfiguration(ctx, s, s.validating(), w)
-	}
-}
-
 // bundle keeps the CAs that the registration trusts: other replicas may serve certificates of them, also from files,
 // which kubelets replace at different times. The pods are listed after the registration was read: an earlier list lacks
 // the pod of a replica that has added its CA since.

@@ -10,7 +10,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	dynamicfake "k8s.io/client-go/dynamic/fake"
 	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/kubernetes/scheme"
 	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/certificates"
@@ -20,21 +22,22 @@ import (
 
 const configuration = "shop-pods"
 
-func register(t *testing.T, client *fake.Clientset, options Options, ca []byte) []byte {
+func register(t *testing.T, s *session) []byte {
 	t.Helper()
-	hostingtest.Must(t, sessionOf(client, options, ca).write(t.Context(), podsWebhook))
-	live, err := client.AdmissionregistrationV1().ValidatingWebhookConfigurations().Get(t.Context(), configuration, metav1.GetOptions{})
-	if err != nil || len(live.Webhooks) != 1 {
-		t.Fatalf("the configuration is %+v, %v", live, err)
+	hostingtest.Must(t, s.write(t.Context(), podsWebhook))
+	l, err := s.read(t.Context(), podsWebhook)
+	if err != nil || len(l.configs) != 1 {
+		t.Fatalf("the configuration is %+v, %v", l, err)
 	}
-	return live.Webhooks[0].ClientConfig.CABundle
+	return l.configs[0].CABundle
 }
 
 var podsWebhook = Webhook{Name: "pods", Form: Validating, Settings: Settings{Rules: []admissionregistrationv1.RuleWithOperations{{}}}}
 
-func sessionOf(client *fake.Clientset, options Options, ca []byte) *session {
+func newSession(options Options, ca []byte, existing ...runtime.Object) (*session, *dynamicfake.FakeDynamicClient) {
 	options.client.Service = &admissionregistrationv1.ServiceReference{Namespace: "shop", Name: "hooks"}
-	return &session{Registrar: &Registrar{Process: "shop", Options: &options}, client: client, caBundle: ca}
+	client := dynamicfake.NewSimpleDynamicClient(scheme.Scheme, existing...)
+	return &session{Registrar: &Registrar{Process: "shop", Options: &options}, client: fake.NewClientset(), dynamic: client, caBundle: ca}, client
 }
 
 func newCA(t *testing.T, owner string, signed time.Time) []byte {
@@ -58,8 +61,8 @@ func TestRegistrationKeepsTheCAsOfOtherReplicas(t *testing.T) {
 	own, first, second, expired := newCA(t, "", now), newCA(t, "", now), newCA(t, "", now), newCA(t, "", now.Add(-2*time.Hour))
 	for name, options := range map[string]Options{"files": {}, "self-signed": {SelfSigned: true}} {
 		t.Run(name, func(t *testing.T) {
-			client := fake.NewClientset(registered(append(bytes.Clone(first), expired...), second))
-			bundle := register(t, client, options, own)
+			s, _ := newSession(options, own, registered(append(bytes.Clone(first), expired...), second))
+			bundle := register(t, s)
 			for what, ca := range map[string][]byte{"of the process": own, "of a replica": first, "of a webhook that another client added": second} {
 				if !bytes.Contains(bundle, bytes.TrimSpace(ca)) {
 					t.Errorf("the caBundle lacks the CA %s", what)
@@ -71,7 +74,8 @@ func TestRegistrationKeepsTheCAsOfOtherReplicas(t *testing.T) {
 		})
 	}
 	t.Run("API servers use their own roots", func(t *testing.T) {
-		if bundle := register(t, fake.NewClientset(), Options{}, nil); len(bundle) > 0 {
+		s, _ := newSession(Options{}, nil)
+		if bundle := register(t, s); len(bundle) > 0 {
 			t.Errorf("the caBundle is %q", bundle)
 		}
 	})
@@ -91,7 +95,7 @@ func TestRegistrationOfAnotherService(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			existing := registered(nil)
 			existing.Webhooks[0].ClientConfig = test.calls
-			s := sessionOf(fake.NewClientset(existing), Options{}, nil)
+			s, _ := newSession(Options{}, nil, existing)
 			err := s.write(t.Context(), podsWebhook)
 			if refused := err != nil && strings.Contains(err.Error(), "Service mall/hooks"); refused != test.refused {
 				t.Errorf("the registration ends with %v", err)
@@ -104,13 +108,13 @@ func TestRegistrationListsPodsAfterTheRead(t *testing.T) {
 	t.Setenv("POD_NAMESPACE", "shop")
 	now := time.Now()
 	created, deleted := newCA(t, pod.Owner("shop", "created"), now), newCA(t, pod.Owner("shop", "deleted"), now)
-	client := fake.NewClientset(registered(append(bytes.Clone(created), deleted...)))
+	s, client := newSession(Options{SelfSigned: true}, newCA(t, "", now), registered(append(bytes.Clone(created), deleted...)))
 	client.PrependReactor("get", "validatingwebhookconfigurations", func(clienttesting.Action) (bool, runtime.Object, error) {
 		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "created", UID: "created"}}
-		_ = client.Tracker().Add(p) // it exists already at the second read
+		_ = s.client.(*fake.Clientset).Tracker().Add(p) // it exists already at the second read
 		return false, nil, nil
 	})
-	bundle := register(t, client, Options{SelfSigned: true}, newCA(t, "", now))
+	bundle := register(t, s)
 	if !bytes.Contains(bundle, bytes.TrimSpace(created)) {
 		t.Error("the caBundle lacks the CA of a pod that exists")
 	}

@@ -124,15 +124,15 @@ func (t *Trust) reconcile(ctx context.Context, now time.Time) (settled bool, err
 	if err != nil {
 		return false, err
 	}
-	views, err := s.views(ctx)
+	registrations, err := s.ours(ctx)
 	if err != nil {
 		return false, err
 	}
 	if served, err = t.replaceUnusable(served, next, now); err != nil {
 		return false, err
 	}
-	untrusted := checkTrust(views, served, s.Options.hosts[0], now)
-	if err := t.trustNext(ctx, s, views, next, served, now); err != nil {
+	untrusted := checkTrust(registrations, served, s.Options.hosts[0], now)
+	if err := t.trustNext(ctx, s, registrations, next, served, now); err != nil {
 		if untrusted != nil {
 			t.setProblem(untrusted)
 		}
@@ -179,18 +179,18 @@ func (t *Trust) replaceUnusable(served, next certificates.Pair, now time.Time) (
 }
 
 // trustNext also sets the time from which the next certificate may be served.
-func (t *Trust) trustNext(ctx context.Context, s *session, views []view, next, served certificates.Pair, now time.Time) error {
+func (t *Trust) trustNext(ctx context.Context, s *session, registrations []*live, next, served certificates.Pair, now time.Time) error {
 	// Another replica may just have written the CA of a new certificate. If another program replaced
 	// the files with a trusted certificate, this process stays ready.
 	isNew := !next.Equal(t.next) && (!next.Equal(served) || t.Check() != nil)
 	t.next = next
-	wrote, err := t.join(ctx, s, views, next, now)
+	wrote, err := t.join(ctx, s, registrations, next, now)
 	if err == nil && !next.Equal(served) {
-		if err = checkTrust(views, next, s.Options.hosts[0], now); err != nil {
+		if err = checkTrust(registrations, next, s.Options.hosts[0], now); err != nil {
 			err = fmt.Errorf("the new certificate in %s is not served yet: check that %s contains its CA: %w", t.files.Cert, t.files.CA, err)
 		}
 	}
-	if err != nil || wrote || isNew && len(views) > 0 {
+	if err != nil || wrote || isNew && len(registrations) > 0 {
 		t.nextFrom = time.Now().Add(trustSettle) // The writes may have taken longer than trustSettle.
 	}
 	return err
@@ -231,10 +231,10 @@ func (t *Trust) nextPair(ctx context.Context, client kubernetes.Interface, serve
 	return certificates.SelfSigned(o.hosts, t.pod, now, certificates.RenewedValidity)
 }
 
-func (t *Trust) join(ctx context.Context, s *session, views []view, next certificates.Pair, now time.Time) (wrote bool, err error) {
-	for _, v := range views {
+func (t *Trust) join(ctx context.Context, s *session, registrations []*live, next certificates.Pair, now time.Time) (wrote bool, err error) {
+	for _, l := range registrations {
 		changed := false
-		for _, config := range v.configs {
+		for _, config := range l.configs {
 			if certificates.Verify(config.CABundle, next.Cert, s.Options.hosts[0], now) == nil {
 				continue
 			}
@@ -245,21 +245,21 @@ func (t *Trust) join(ctx context.Context, s *session, views []view, next certifi
 		if !changed {
 			continue
 		}
-		if err := v.update(ctx); err != nil {
-			return wrote, fmt.Errorf("%s: %w", v.name, err)
+		if err := l.updateBundles(ctx); err != nil {
+			return wrote, fmt.Errorf("%s: %w", l.name, err)
 		}
 		wrote = true
 		t.writes = append(t.writes, now)
-		klog.InfoS("Added the CA of the serving certificate", "registration", v.name)
+		klog.InfoS("Added the CA of the serving certificate", "registration", l.name)
 	}
 	return wrote, nil
 }
 
-func checkTrust(views []view, served certificates.Pair, host string, now time.Time) error {
-	for _, v := range views {
-		for _, config := range v.configs {
+func checkTrust(registrations []*live, served certificates.Pair, host string, now time.Time) error {
+	for _, l := range registrations {
+		for _, config := range l.configs {
 			if err := certificates.Verify(config.CABundle, served.Cert, host, now); err != nil {
-				return fmt.Errorf("%s does not trust the certificate: %w", v.name, err)
+				return fmt.Errorf("%s does not trust the certificate: %w", l.name, err)
 			}
 		}
 	}

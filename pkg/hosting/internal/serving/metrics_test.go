@@ -21,14 +21,11 @@ func TestUnreadMetricsAreFew(t *testing.T) {
 	server.StartTLS()
 	t.Cleanup(server.Close)
 	conn, err := streams.Dial(t.Context(), server.Listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	hostingtest.Must(t, err)
 	defer conn.Close()
 	for range 200 {
-		if _, err := conn.Open("/metrics", 1); err != nil {
-			t.Fatal(err)
-		}
+		_, err := conn.Open("/metrics", 1)
+		hostingtest.Must(t, err)
 	}
 	status := func(path string) int {
 		response, err := server.Client().Get(server.URL + path)

@@ -26,9 +26,7 @@ func TestWebhookPortBoundsHeaders(t *testing.T) {
 				}}
 				defer client.CloseIdleConnections()
 				request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+address, nil)
-				if err != nil {
-					t.Fatal(err)
-				}
+				hostingtest.Must(t, err)
 				request.Header.Set("Authorization", "Bearer "+strings.Repeat("x", size))
 				response, err := client.Do(request)
 				if err != nil {
@@ -51,9 +49,7 @@ func TestWebhookPortBoundsConnections(t *testing.T) {
 	var idle []net.Conn
 	for range serving.MaxConnections + 20 {
 		conn, err := net.Dial("tcp", address)
-		if err != nil {
-			t.Fatal(err)
-		}
+		hostingtest.Must(t, err)
 		defer conn.Close()
 		idle = append(idle, conn)
 	}
@@ -63,9 +59,7 @@ func TestWebhookPortBoundsConnections(t *testing.T) {
 		t.Fatalf("a caller is answered %q: %v", answer, err)
 	}
 	for i, conn := range idle[:21] {
-		if err := conn.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
-			t.Fatal(err)
-		}
+		hostingtest.Must(t, conn.SetReadDeadline(time.Now().Add(time.Minute)))
 		if _, err := conn.Read(make([]byte, 1)); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
 			t.Errorf("connection %d is open: %v", i, err)
 		}

@@ -70,9 +70,10 @@ func obeying(form func(func(context.Context, hosting.Request[*corev1.ConfigMap])
 }
 
 func TestValidating(t *testing.T) {
-	namespace := newNamespace(t)
+	namespace, _ := newNamespace(t, "validating")
 	start(t, judgingIn(namespace), "--register-webhooks")
-	client, warnings := newClient(t)
+	var seen warnings
+	client := newClient(t, &seen)
 	waitUntilCalled(t, client, namespace)
 
 	t.Run("allow", func(t *testing.T) {
@@ -100,9 +101,9 @@ func TestValidating(t *testing.T) {
 	}
 	t.Run("warn and annotate", func(t *testing.T) {
 		place := logEnd(t)
-		warnings.take()
+		seen.take()
 		kube.Create(t, client.CoreV1().ConfigMaps(namespace), doing("warn"))
-		hostingtest.Same(t, "warnings", []string{"mind the gap"}, warnings.take())
+		hostingtest.Same(t, "warnings", []string{"mind the gap"}, seen.take())
 		waitForAnnotation(t, place, "judge."+namespace+".hosting/verdict", "with a warning")
 	})
 	t.Run("delete", func(t *testing.T) {
@@ -122,11 +123,10 @@ func TestValidating(t *testing.T) {
 }
 
 func TestMutating(t *testing.T) {
-	namespace := newNamespace(t)
+	namespace, client := newNamespace(t, "mutating")
 	b := hosting.NewBuilder(namespace)
 	b.RegisterWebhook("change", obeying(hosting.Mutating[*corev1.ConfigMap], namespace))
 	start(t, b, "--register-webhooks")
-	client, _ := newClient(t)
 	waitUntilCalled(t, client, namespace)
 
 	object := doing("label")
@@ -149,13 +149,12 @@ func TestMutating(t *testing.T) {
 }
 
 func TestV1beta1(t *testing.T) {
-	namespace := newNamespace(t)
+	namespace, client := newNamespace(t, "v1beta1")
 	w := obeying(hosting.Validating[*corev1.ConfigMap], namespace)
 	w.V1beta1 = true
 	b := hosting.NewBuilder(namespace)
 	b.RegisterWebhook("judge", w)
 	start(t, b, "--register-webhooks")
-	client, _ := newClient(t)
 	waitUntilCalled(t, client, namespace)
 
 	place := logEnd(t)
@@ -186,7 +185,7 @@ func TestTimeout(t *testing.T) {
 		admissionregistrationv1.Fail:   "context deadline exceeded",
 	} {
 		t.Run(string(policy), func(t *testing.T) {
-			namespace := newNamespaceOf(t, "timeout-"+strings.ToLower(string(policy)))
+			namespace, client := newNamespace(t, "timeout-"+strings.ToLower(string(policy)))
 			var last atomic.Pointer[waiting]
 			w := obeying(func(judge func(context.Context, hosting.Request[*corev1.ConfigMap]) error) hosting.Handler {
 				return hosting.Validating(func(ctx context.Context, r hosting.Request[*corev1.ConfigMap]) error {
@@ -202,7 +201,6 @@ func TestTimeout(t *testing.T) {
 			b := hosting.NewBuilder(namespace)
 			b.RegisterWebhook("slow", w)
 			start(t, b, "--register-webhooks")
-			client, _ := newClient(t)
 			waitUntilCalled(t, client, namespace)
 
 			object := doing("wait")

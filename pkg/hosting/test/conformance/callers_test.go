@@ -5,20 +5,16 @@ import (
 	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
-	"crypto/x509/pkix"
 	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
-	"math/big"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
@@ -27,6 +23,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apiserver/pkg/authentication/serviceaccount"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/util/cert"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/hostingtest"
@@ -34,8 +31,7 @@ import (
 )
 
 func TestCallers(t *testing.T) {
-	namespace := newNamespaceOf(t, "callers")
-	client, _ := newClient(t)
+	namespace, client := newNamespace(t, "callers")
 	entitled := tokenOf(t, client, namespace, "entitled")
 	stranger := tokenOf(t, client, namespace, "stranger")
 	allowPost(t, client, namespace, serviceaccount.MakeUsername(namespace, "entitled"), "/judge")
@@ -75,8 +71,7 @@ func TestCallers(t *testing.T) {
 
 // A caller that may use one webhook reaches no other one by another spelling of its path.
 func TestSpellingsOfAPath(t *testing.T) {
-	namespace := newNamespaceOf(t, "spellings")
-	client, _ := newClient(t)
+	namespace, client := newNamespace(t, "spellings")
 	token := tokenOf(t, client, namespace, "entitled")
 	allowPost(t, client, namespace, serviceaccount.MakeUsername(namespace, "entitled"), "/judge")
 	b := judgingIn(namespace)
@@ -107,9 +102,8 @@ func TestSpellingsOfAPath(t *testing.T) {
 }
 
 func TestAPIServerIsACallerToo(t *testing.T) {
-	namespace := newNamespaceOf(t, "callers")
+	namespace, client := newNamespace(t, "callers")
 	start(t, judgingIn(namespace), "--register-webhooks", "--authenticate-callers", "--authentication-skip-lookup")
-	client, _ := newClient(t)
 	hostingtest.Eventually(t, "the API server is refused", func() bool {
 		err := dryRun(t.Context(), client, namespace, "allow")
 		return err != nil && strings.Contains(err.Error(), "only authenticated callers are answered")
@@ -117,7 +111,10 @@ func TestAPIServerIsACallerToo(t *testing.T) {
 }
 
 func TestCallersWithCertificates(t *testing.T) {
-	known, stranger := clientCertificate(t, "kube-apiserver"), clientCertificate(t, "kube-apiserver")
+	known, err := newClientCertificate("kube-apiserver")
+	hostingtest.Must(t, err)
+	stranger, err := newClientCertificate("kube-apiserver")
+	hostingtest.Must(t, err)
 	caFile := filepath.Join(t.TempDir(), "ca.crt")
 	authority := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: known.Certificate[0]})
 	hostingtest.Must(t, os.WriteFile(caFile, authority, 0o600))
@@ -141,27 +138,16 @@ func TestCallersWithCertificates(t *testing.T) {
 	}
 }
 
-func clientCertificate(t *testing.T, user string) tls.Certificate {
-	t.Helper()
-	certificate, err := newClientCertificate(user)
-	hostingtest.Must(t, err)
-	return certificate
-}
-
 func newClientCertificate(user string) (tls.Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return tls.Certificate{}, err
 	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1),
-		Subject:      pkix.Name{CommonName: user},
-		NotBefore:    time.Now().Add(-time.Minute),
-		NotAfter:     time.Now().Add(time.Hour),
-		ExtKeyUsage:  []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+	certificate, err := cert.NewSelfSignedCACert(cert.Config{CommonName: user}, key)
+	if err != nil {
+		return tls.Certificate{}, err
 	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, err
+	return tls.Certificate{Certificate: [][]byte{certificate.Raw}, PrivateKey: key}, nil
 }
 
 func send(t *testing.T, method, url, token string) (code int, body string) {

@@ -15,15 +15,14 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/hostingtest"
 )
 
-// The files of the certificate are replaced several times under load, each time by a certificate of
-// another CA, as the kubelet replaces the files of a Secret. No call fails, and each new certificate
-// is served in the end.
+// The files are replaced several times, each time by a certificate of another CA, as the kubelet replaces the files
+// of a Secret. No call fails, and each new certificate is served in the end.
 func TestCertificateIsReplacedUnderLoad(t *testing.T) {
 	t.Parallel()
 	for name, allCAs := range map[string]bool{"the CA file has all CAs": true, "the CA file has the CA of the certificate": false} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			namespace := newNamespaceOf(t, "certificate")
+			namespace, client := newNamespace(t, "certificate")
 			address := newAddress()
 			pairs := []pair{newPair(t, address), newPair(t, address), newPair(t, address)}
 			var bundle []byte
@@ -43,7 +42,6 @@ func TestCertificateIsReplacedUnderLoad(t *testing.T) {
 			})
 			volume.mount(t, pairs[0])
 			h.waitUntilReady(t)
-			client, _ := newClient(t)
 			waitUntilCalled(t, client, namespace)
 			load := startLoad(t, client, namespace)
 
@@ -80,8 +78,7 @@ func TestChainIsReplaced(t *testing.T) {
 	})
 }
 
-// served returns the certificate that a new connection gets. A client that trusts the bundle must
-// accept it.
+// served returns the certificate of a new connection, which a client that trusts the bundle must accept.
 func served(t *testing.T, address, serverName string, bundle []byte) []byte {
 	t.Helper()
 	roots := x509.NewCertPool()
@@ -119,20 +116,16 @@ func (v *secretVolume) mount(t *testing.T, p pair) {
 	t.Helper()
 	v.mounts++
 	version := fmt.Sprintf("..%d", v.mounts)
-	must := func(err error) {
-		t.Helper()
-		hostingtest.Must(t, err)
-	}
-	must(os.Mkdir(filepath.Join(v.dir, version), 0o700))
-	must(os.Symlink(version, filepath.Join(v.dir, "..tmp")))
+	hostingtest.Must(t, os.Mkdir(filepath.Join(v.dir, version), 0o700))
+	hostingtest.Must(t, os.Symlink(version, filepath.Join(v.dir, "..tmp")))
 	for name, data := range map[string][]byte{"tls.crt": p.cert, "tls.key": p.key, "ca.crt": p.ca} {
-		must(os.WriteFile(filepath.Join(v.dir, version, name), data, 0o600))
+		hostingtest.Must(t, os.WriteFile(filepath.Join(v.dir, version, name), data, 0o600))
 		if v.mounts == 1 {
-			must(os.Symlink("..data/"+name, filepath.Join(v.dir, name)))
+			hostingtest.Must(t, os.Symlink("..data/"+name, filepath.Join(v.dir, name)))
 		}
 	}
-	must(os.Rename(filepath.Join(v.dir, "..tmp"), filepath.Join(v.dir, "..data")))
+	hostingtest.Must(t, os.Rename(filepath.Join(v.dir, "..tmp"), filepath.Join(v.dir, "..data")))
 	if v.mounts > 1 {
-		must(os.RemoveAll(filepath.Join(v.dir, fmt.Sprintf("..%d", v.mounts-1))))
+		hostingtest.Must(t, os.RemoveAll(filepath.Join(v.dir, fmt.Sprintf("..%d", v.mounts-1))))
 	}
 }

@@ -8,7 +8,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 
@@ -16,35 +15,23 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/hostingtest"
 )
 
-type window struct {
-	metav1.TypeMeta   `json:",inline"`
-	metav1.ObjectMeta `json:"metadata"`
-	Size              string `json:"size,omitempty"`
-	Width             string `json:"width,omitempty"`
-	Height            string `json:"height,omitempty"`
-}
-
-func (w *window) DeepCopyObject() runtime.Object {
-	c := *w
-	c.ObjectMeta = *w.DeepCopy()
-	return &c
-}
-
-func split(from, to *window) error {
-	var ok bool
-	if to.Width, to.Height, ok = strings.Cut(from.Size, "x"); !ok {
-		return fmt.Errorf("size %q is not WIDTHxHEIGHT", from.Size)
+func split(from, to *unstructured.Unstructured) error {
+	size, _, err := unstructured.NestedString(from.Object, "size")
+	width, height, ok := strings.Cut(size, "x")
+	if !ok {
+		err = fmt.Errorf("size %q is not WIDTHxHEIGHT", size)
 	}
-	return nil
+	to.Object["width"], to.Object["height"] = width, height
+	return err
 }
 
-func join(from, to *window) error {
-	to.Size = from.Width + "x" + from.Height
+func join(from, to *unstructured.Unstructured) error {
+	to.Object["size"] = fmt.Sprintf("%sx%s", from.Object["width"], from.Object["height"])
 	return nil
 }
 
 func TestConversion(t *testing.T) {
-	namespace := newNamespace(t)
+	namespace, _ := newNamespace(t, "conversion")
 	hostingtest.Must(t, cluster.InstallCRDs(t.Context(), "testdata/windows.yaml"))
 	kind := schema.GroupVersionKind{Group: "house.example.com", Version: "v2", Kind: "Window"}
 	b := hosting.NewBuilder(namespace)
@@ -106,7 +93,7 @@ func create(t *testing.T, windows dynamic.ResourceInterface, fields map[string]a
 		object := &unstructured.Unstructured{Object: fields}
 		object.SetKind("Window")
 		object.SetAPIVersion("house.example.com/v2")
-		if _, ok := fields["size"]; ok {
+		if fields["size"] != nil {
 			object.SetAPIVersion("house.example.com/v1")
 		}
 		var err error

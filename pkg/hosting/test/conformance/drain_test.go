@@ -22,13 +22,12 @@ func TestRollingRestart(t *testing.T) {
 	} {
 		t.Run(protocol, func(t *testing.T) {
 			t.Parallel()
-			namespace := newNamespaceOf(t, "rolling")
+			namespace, client := newNamespace(t, "rolling")
 			first, second := newAddress(), newAddress()
 			service := startBalancer(t, first)
 			args := []string{flag, "--register-webhooks", "--webhook-url=https://" + service.address + ":9443", "--cert-dir=" + t.TempDir(), "--drain-period=8s"}
 			old := launch(t, judgingIn(namespace), first, args...)
 			old.waitUntilReady(t)
-			client, _ := newClient(t)
 			waitUntilCalled(t, client, namespace)
 			if got := protocolOf(t, old); got != protocol {
 				t.Fatalf("it speaks %s", got)

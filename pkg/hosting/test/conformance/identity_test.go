@@ -23,8 +23,7 @@ const apiServerUser = "kube-apiserver"
 
 var identifiedAt = newAddress()
 
-// identifyAPIServer returns the flags that give the API server a client certificate, and that
-// publish its CA.
+// identifyAPIServer returns the flags that give the API server a client certificate and publish its CA.
 func identifyAPIServer(dir string) (flags []string, err error) {
 	identity, err := newClientCertificate(apiServerUser)
 	if err != nil {
@@ -63,15 +62,13 @@ plugins:
 	return []string{"--admission-control-config-file=" + path("admission.yaml"), "--client-ca-file=" + path("client-ca.crt")}, nil
 }
 
-// The CA of the API server's certificate is looked up in the cluster. RBAC decides whether it may
-// call.
+// The CA of the API server's certificate is looked up in the cluster. RBAC decides whether it may call.
 func TestAPIServerIsKnownByItsCertificate(t *testing.T) {
 	t.Parallel()
 	if !cluster.Audit.Available() {
 		t.Skip("the API server that KUBECONFIG names has not the AdmissionConfiguration of this test")
 	}
-	namespace := newNamespaceOf(t, "identity")
-	client, _ := newClient(t)
+	namespace, client := newNamespace(t, "identity")
 	h := launch(t, judgingIn(namespace), identifiedAt, "--register-webhooks", "--authorize-callers")
 	h.waitUntilReady(t)
 

@@ -106,8 +106,7 @@ func residentMemory(t *testing.T, pid int) int64 {
 	return kib << 10
 }
 
-// load has the API server call the webhook a hundred times a second. A slow call does not delay the
-// next.
+// load has the API server call the webhook a hundred times a second. A slow call does not delay the next.
 type load struct {
 	stop   context.CancelFunc
 	done   chan struct{}

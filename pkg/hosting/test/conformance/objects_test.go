@@ -6,23 +6,28 @@ import (
 	"sync"
 	"testing"
 
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/hostingtest"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
-// newClient returns an administrator's client, and the warnings that it gets.
-func newClient(t *testing.T) (kubernetes.Interface, *warnings) {
+// newClient returns an administrator's client.
+func newClient(t *testing.T, handlers ...rest.WarningHandler) kubernetes.Interface {
 	t.Helper()
 	config := cluster.Config()
-	w := &warnings{}
-	config.WarningHandler = w
+	for _, h := range handlers {
+		config.WarningHandler = h
+	}
 	client, err := kubernetes.NewForConfig(config)
 	hostingtest.Must(t, err)
-	return client, w
+	return client
 }
 
 type warnings struct {
@@ -45,47 +50,31 @@ func (w *warnings) take() []string {
 }
 
 // newNamespace creates a namespace, and deletes the registrations of a Builder of that name after
-// the test.
-func newNamespace(t *testing.T) string {
+// the test. It also returns a client of an administrator.
+func newNamespace(t *testing.T, prefix string) (name string, client kubernetes.Interface) {
 	t.Helper()
-	return newNamespaceOf(t, strings.ToLower(t.Name()))
+	client = newClient(t)
+	made := kube.Create(t, client.CoreV1().Namespaces(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: prefix + "-"}})
+	t.Cleanup(func() { unregister(t, made.Name) })
+	return made.Name, client
 }
 
-func newNamespaceOf(t *testing.T, name string) string {
-	t.Helper()
-	client, _ := newClient(t)
-	object := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: name + "-"}}
-	made, err := client.CoreV1().Namespaces().Create(t.Context(), object, metav1.CreateOptions{})
-	hostingtest.Must(t, err)
-	t.Cleanup(func() { unregister(t, client, made.Name) })
-	return made.Name
-}
-
-func unregister(t *testing.T, client kubernetes.Interface, builder string) {
+func unregister(t *testing.T, builder string) {
 	t.Helper()
 	ctx := context.Background()
-	validating := client.AdmissionregistrationV1().ValidatingWebhookConfigurations()
-	vs, err := validating.List(ctx, metav1.ListOptions{})
+	client, err := dynamic.NewForConfig(cluster.Config())
 	hostingtest.Must(t, err)
-	for _, v := range vs.Items {
-		if strings.HasPrefix(v.Name, builder+"-") {
-			mustBeGone(t, validating.Delete(ctx, v.Name, metav1.DeleteOptions{}))
+	for _, resource := range []string{"validatingwebhookconfigurations", "mutatingwebhookconfigurations"} {
+		registrations := client.Resource(admissionregistrationv1.SchemeGroupVersion.WithResource(resource))
+		list, err := registrations.List(ctx, metav1.ListOptions{})
+		hostingtest.Must(t, err)
+		for _, r := range list.Items {
+			if strings.HasPrefix(r.GetName(), builder+"-") {
+				if err := registrations.Delete(ctx, r.GetName(), metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
+					t.Error(err)
+				}
+			}
 		}
-	}
-	mutating := client.AdmissionregistrationV1().MutatingWebhookConfigurations()
-	ms, err := mutating.List(ctx, metav1.ListOptions{})
-	hostingtest.Must(t, err)
-	for _, m := range ms.Items {
-		if strings.HasPrefix(m.Name, builder+"-") {
-			mustBeGone(t, mutating.Delete(ctx, m.Name, metav1.DeleteOptions{}))
-		}
-	}
-}
-
-func mustBeGone(t *testing.T, err error) {
-	t.Helper()
-	if err != nil && !apierrors.IsNotFound(err) {
-		t.Error(err)
 	}
 }
 

@@ -18,7 +18,7 @@ import (
 )
 
 func TestOneBinaryAsTwoProcesses(t *testing.T) {
-	namespace := newNamespaceOf(t, "two")
+	namespace, _ := newNamespace(t, "two")
 	var working atomic.Int32
 	build := func() *hosting.Builder {
 		b := judgingIn(namespace)
@@ -57,7 +57,7 @@ func TestOneBinaryAsTwoProcesses(t *testing.T) {
 }
 
 func TestControllersHaveOneLeader(t *testing.T) {
-	namespace := newNamespaceOf(t, "leader")
+	namespace, _ := newNamespace(t, "leader")
 	var working, begun atomic.Int32
 	build := func() *hosting.Builder {
 		b := hosting.NewBuilder(namespace)
@@ -84,22 +84,9 @@ func TestControllersHaveOneLeader(t *testing.T) {
 	hostingtest.Eventually(t, "the second works", func() bool { return begun.Load() == 2 })
 }
 
-func TestAControllerThatFailsEndsTheProcess(t *testing.T) {
-	b := hosting.NewBuilder("failing")
-	b.RegisterController("worker", func(context.Context, hosting.Environment) error { return errors.New("no more work") })
-	b.RegisterController("other", func(ctx context.Context, _ hosting.Environment) error { <-ctx.Done(); return nil })
-	h := launchPlain(t, b, "--leader-elect=false")
-	<-h.ended
-	if h.err == nil || h.err.Error() != "controller worker: no more work" {
-		t.Errorf("the process ended with %v", h.err)
-	}
-	h.err = nil
-}
-
 // Informers have synced before the first call, and run until the last one.
 func TestPrepare(t *testing.T) {
-	namespace := newNamespaceOf(t, "prepare")
-	client, _ := newClient(t)
+	namespace, client := newNamespace(t, "prepare")
 	create := func(name string) error {
 		_, err := client.CoreV1().ConfigMaps(namespace).Create(t.Context(), doing(name), metav1.CreateOptions{})
 		return err
@@ -141,15 +128,22 @@ func TestPrepare(t *testing.T) {
 	})
 }
 
-func TestPrepareThatFailsEndsTheProcess(t *testing.T) {
+func TestFailuresEndTheProcess(t *testing.T) {
+	controllers := hosting.NewBuilder("failing")
+	controllers.RegisterController("worker", func(context.Context, hosting.Environment) error { return errors.New("no more work") })
+	controllers.RegisterController("other", func(ctx context.Context, _ hosting.Environment) error { <-ctx.Done(); return nil })
+	webhooks := hosting.NewBuilder("failing")
 	w := obeying(hosting.Validating[*corev1.ConfigMap], "any")
 	w.Prepare = func(context.Context, hosting.Environment) error { return errors.New("no cache") }
-	b := hosting.NewBuilder("failing")
-	b.RegisterWebhook("lookup", w)
-	h := launch(t, b, newAddress())
-	<-h.ended
-	if h.err == nil || h.err.Error() != "webhook lookup cannot be prepared: no cache" {
-		t.Errorf("the process ended with %v", h.err)
+	webhooks.RegisterWebhook("lookup", w)
+	for want, h := range map[string]*host{
+		"controller worker: no more work":             launchPlain(t, controllers, "--leader-elect=false"),
+		"webhook lookup cannot be prepared: no cache": launch(t, webhooks, newAddress()),
+	} {
+		<-h.ended
+		if h.err == nil || h.err.Error() != want {
+			t.Errorf("the process ended with %v, want %s", h.err, want)
+		}
+		h.err = nil
 	}
-	h.err = nil
 }

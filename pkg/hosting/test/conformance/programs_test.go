@@ -24,7 +24,7 @@ func TestStaticPod(t *testing.T) {
 	hostingtest.Must(t, err)
 	var pod corev1.Pod
 	hostingtest.Must(t, yaml.UnmarshalStrict(data, &pod))
-	client, _ := newClient(t)
+	client := newClient(t)
 	hostingtest.Eventually(t, "the API server takes the pod", func() bool {
 		// The API server may not have created the priority class yet.
 		_, err = client.CoreV1().Pods(pod.Namespace).Create(t.Context(), &pod, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
@@ -33,7 +33,7 @@ func TestStaticPod(t *testing.T) {
 	hostingtest.Must(t, err)
 	runSample(t, pod.Spec.Containers[0].Args)
 
-	t.Cleanup(func() { unregister(t, client, "volumelabels") })
+	t.Cleanup(func() { unregister(t, "volumelabels") })
 	volume := &corev1.PersistentVolume{
 		ObjectMeta: metav1.ObjectMeta{Name: "data"},
 		Spec: corev1.PersistentVolumeSpec{
@@ -70,8 +70,7 @@ func runSample(t *testing.T, args []string) {
 	startProgram(t, program, own...)
 }
 
-// startProgram returns the process ID of a program. The program ends with the test. If the test
-// fails, it prints the program's log.
+// startProgram starts a program that ends with the test. If the test fails, it prints the program's log.
 func startProgram(t *testing.T, program string, arguments ...string) (pid int) {
 	t.Helper()
 	var log bytes.Buffer
@@ -89,8 +88,7 @@ func startProgram(t *testing.T, program string, arguments ...string) (pid int) {
 
 func TestAWebhookIn30Lines(t *testing.T) {
 	startQuickStart(t)
-	namespace := newNamespaceOf(t, "team-label")
-	client, _ := newClient(t)
+	namespace, client := newNamespace(t, "team-label")
 
 	create := func(labels map[string]string) error {
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "cart", Labels: labels}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "any"}}}}
@@ -119,8 +117,7 @@ func startQuickStart(t *testing.T) (address string, pid int) {
 	program, err := programs.Path(programs.TeamLabel)
 	hostingtest.Must(t, err)
 	address = newAddress()
-	client, _ := newClient(t)
-	t.Cleanup(func() { unregister(t, client, "team-label") })
+	t.Cleanup(func() { unregister(t, "team-label") })
 	pid = startProgram(t, program,
 		"--cert-dir="+dir, "--self-signed-certificate", "--register-webhooks", "--webhook-url=https://"+address+":9443", "--kubeconfig="+cluster.Kubeconfig,
 		"--bind-address="+address, "--health-bind-address=")

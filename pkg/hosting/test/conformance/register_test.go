@@ -1,7 +1,6 @@
 package conformance
 
 import (
-	"bytes"
 	"context"
 	"os"
 	"path/filepath"
@@ -26,7 +25,7 @@ import (
 func admitAny(context.Context, hosting.Request[*unstructured.Unstructured]) error { return nil }
 
 func TestRegistrationByService(t *testing.T) {
-	namespace := newNamespaceOf(t, "register")
+	namespace, client := newNamespace(t, "register")
 	b := hosting.NewBuilder(namespace)
 	b.RegisterWebhook("plain", hosting.Webhook{
 		Kinds: []schema.GroupVersionKind{
@@ -36,7 +35,6 @@ func TestRegistrationByService(t *testing.T) {
 		Handler: hosting.Mutating(admitAny),
 	})
 	h := start(t, b, "--register-webhooks", "--webhook-url=", "--webhook-service="+namespace+"/hooks:8443")
-	client, _ := newClient(t)
 	got := mutatingOf(t, client, namespace+"-plain")
 
 	want := admissionregistrationv1.MutatingWebhook{
@@ -69,8 +67,7 @@ func ruleFor(group, resource string, scope admissionregistrationv1.ScopeType) ad
 }
 
 func TestRegistrationAsTheAuthorHasIt(t *testing.T) {
-	namespace := newNamespaceOf(t, "register")
-	client, _ := newClient(t)
+	namespace, client := newNamespace(t, "register")
 	// An existing configuration keeps everything except the webhook.
 	existing := &admissionregistrationv1.ValidatingWebhookConfiguration{
 		ObjectMeta: metav1.ObjectMeta{Name: namespace + "-strict", Labels: map[string]string{"by": "hand"}},
@@ -123,37 +120,14 @@ func TestRegistrationAsTheAuthorHasIt(t *testing.T) {
 	hostingtest.Same(t, "the label by", "hand", got.Labels["by"])
 }
 
-func TestRegistrationOfReplicas(t *testing.T) {
-	t.Parallel() // the second replica waits 5 s until API servers trust it
-	namespace := newNamespaceOf(t, "register")
-	build := func() *hosting.Builder {
-		b := hosting.NewBuilder(namespace)
-		b.RegisterWebhook("judge", obeying(hosting.Mutating[*corev1.ConfigMap], namespace))
-		return b
-	}
-	args := []string{"--register-webhooks", "--webhook-url=https://127.0.0.1:9443"}
-	first := start(t, build(), args...)
-	second := start(t, build(), args...)
-	client, _ := newClient(t)
-	var bundle []byte
-	hostingtest.Eventually(t, "both authorities are trusted", func() bool {
-		bundle = mutatingOf(t, client, namespace+"-judge").Webhooks[0].ClientConfig.CABundle
-		return bytes.Contains(bundle, first.authority(t)) && bytes.Contains(bundle, second.authority(t))
-	})
-	if len(bundle) != len(first.authority(t))+len(second.authority(t)) {
-		t.Errorf("the bundle has more than the two:\n%s", bundle)
-	}
-}
-
 func TestRegistrationWaitsForTheKind(t *testing.T) {
-	namespace := newNamespaceOf(t, "register")
+	namespace, client := newNamespace(t, "register")
 	b := hosting.NewBuilder(namespace)
 	b.RegisterWebhook("doors", hosting.Webhook{
 		Kinds:   []schema.GroupVersionKind{{Group: "house.example.com", Version: "v1", Kind: "Door"}},
 		Handler: hosting.Mutating(admitAny),
 	})
 	start(t, b, "--register-webhooks")
-	client, _ := newClient(t)
 	name := namespace + "-doors"
 	if _, err := client.AdmissionregistrationV1().MutatingWebhookConfigurations().Get(t.Context(), name, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
 		t.Fatalf("registered for what there is not: %v", err)

@@ -15,18 +15,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
-// The webhook has the policy Fail in the namespace of its own Service, as its author configured it.
-func TestCallsByService(t *testing.T) {
-	namespace := newNamespaceOf(t, "service")
-	client, _ := newClient(t)
-	serveBehindService(t, client, namespace)
-	if _, err := client.CoreV1().ConfigMaps(namespace).Create(t.Context(), doing("allow"), metav1.CreateOptions{}); err != nil {
-		t.Errorf("what the webhook allows is not created: %v", err)
-	}
-}
-
 // serveBehindService returns the address of a host when the API server calls it through the Service
-// hooks:8443.
+// hooks:8443. Its webhook has the policy Fail in the namespace of this Service.
 func serveBehindService(t *testing.T, client kubernetes.Interface, namespace string) *net.TCPAddr {
 	t.Helper()
 	ip, err := kube.Outside() // an endpoint has no loopback address

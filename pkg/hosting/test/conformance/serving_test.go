@@ -6,6 +6,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"strings"
@@ -58,30 +59,6 @@ func judging() *hosting.Builder {
 	return judgingIn("any")
 }
 
-func TestABodyThatNeverEnds(t *testing.T) {
-	h := start(t, judging())
-	const json = "Content-Type: application/json\r\n"
-	for name, test := range map[string]struct {
-		begin, header string
-		want          int
-	}{
-		"a call":               {"POST /judge?timeout=300ms", json, http.StatusBadRequest},
-		"a call of no time":    {"POST /judge?timeout=0s", json, http.StatusBadRequest},
-		"a call of other type": {"POST /judge?timeout=10s", "", http.StatusUnsupportedMediaType},
-		"a call by PUT":        {"PUT /judge?timeout=10s", json, http.StatusMethodNotAllowed},
-		"an unknown path":      {"POST /unknown?timeout=10s", json, http.StatusNotFound},
-	} {
-		t.Run(name, func(t *testing.T) {
-			conn := dialHost(t, h)
-			fmt.Fprintf(conn, "%s HTTP/1.1\r\nHost: %s\r\n%sContent-Length: 100\r\n\r\n{", test.begin, h.address, test.header)
-			response, err := http.ReadResponse(bufio.NewReader(conn), nil)
-			hostingtest.Must(t, err)
-			defer response.Body.Close()
-			hostingtest.Same(t, "the status", test.want, response.StatusCode)
-		})
-	}
-}
-
 func dialHost(t *testing.T, h *host) *tls.Conn {
 	t.Helper()
 	conn := hostingtest.DialTLS(t, net.JoinHostPort(h.address, "9443"))
@@ -91,7 +68,7 @@ func dialHost(t *testing.T, h *host) *tls.Conn {
 
 // The call is answered even after the drain period, and the client closes the connection.
 func TestCallsUnderWayAreAnswered(t *testing.T) {
-	namespace := newNamespaceOf(t, "underway")
+	namespace, client := newNamespace(t, "underway")
 	arrived, proceed := make(chan struct{}), make(chan struct{})
 	b := hosting.NewBuilder(namespace)
 	b.RegisterWebhook("judge", obeying(func(func(context.Context, hosting.Request[*corev1.ConfigMap]) error) hosting.Handler {
@@ -105,7 +82,6 @@ func TestCallsUnderWayAreAnswered(t *testing.T) {
 		})
 	}, namespace))
 	h := start(t, b, "--register-webhooks", "--drain-period=0s")
-	client, _ := newClient(t)
 	waitUntilCalled(t, client, namespace)
 
 	answered := make(chan error)
@@ -194,10 +170,16 @@ func TestFeatureGate(t *testing.T) {
 	}
 }
 
-func TestPathsOfNobody(t *testing.T) {
+// The answer does not wait for the rest of the body.
+func TestUnknownPath(t *testing.T) {
 	h := start(t, judging())
-	code, body := send(t, http.MethodPost, h.url("/other"), "")
-	if code != http.StatusNotFound || !strings.Contains(body, `webhooks are at \"/judge\"`) {
-		t.Errorf("HTTP %d with %s", code, body)
+	conn := dialHost(t, h)
+	fmt.Fprintf(conn, "POST /other HTTP/1.1\r\nHost: %s\r\nContent-Length: 100\r\n\r\n{", h.address)
+	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	hostingtest.Must(t, err)
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil || response.StatusCode != http.StatusNotFound || !strings.Contains(string(body), `webhooks are at \"/judge\"`) {
+		t.Errorf("HTTP %d with %s, %v", response.StatusCode, body, err)
 	}
 }

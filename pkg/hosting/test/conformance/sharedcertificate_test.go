@@ -34,7 +34,7 @@ func judgingIn(namespace string) *hosting.Builder {
 // The key of the CA is not stored.
 func TestReplicasShareACertificate(t *testing.T) {
 	t.Parallel()
-	namespace := newNamespaceOf(t, "shared")
+	namespace, client := newNamespace(t, "shared")
 	var replicas []*host
 	for range 3 {
 		replicas = append(replicas, launch(t, judgingIn(namespace), newAddress(), "--register-webhooks", "--webhook-url=", "--webhook-service="+namespace+"/hooks"))
@@ -45,7 +45,6 @@ func TestReplicasShareACertificate(t *testing.T) {
 			t.Error("the replicas have different CAs")
 		}
 	}
-	client, _ := newClient(t)
 	secret := certificateSecret(t, client, namespace)
 	hostingtest.Same(t, "the keys of the Secret", []string{"ca.crt", "tls.crt", "tls.key"}, slices.Sorted(maps.Keys(secret.Data)))
 	pair, err := tls.X509KeyPair(secret.Data["tls.crt"], secret.Data["tls.key"])
@@ -64,8 +63,7 @@ func TestReplicasShareACertificate(t *testing.T) {
 // served when it is trusted.
 func TestSharedCertificateIsReplacedUnderLoad(t *testing.T) {
 	t.Parallel()
-	namespace := newNamespaceOf(t, "shared")
-	client, _ := newClient(t)
+	namespace, client := newNamespace(t, "shared")
 	address := serveBehindService(t, client, namespace)
 	load := startLoad(t, client, namespace)
 	secrets := client.CoreV1().Secrets(namespace)
@@ -108,18 +106,21 @@ func TestSharedCertificateIsReplacedUnderLoad(t *testing.T) {
 // Each replica has a certificate of its own, and all are trusted.
 func TestReplicasWithoutPermissionForSecrets(t *testing.T) {
 	t.Parallel()
-	namespace := newNamespaceOf(t, "own")
-	client, _ := newClient(t)
+	namespace, client := newNamespace(t, "own")
 	kubeconfig, grant := limitedUser(t, client, namespace)
 	grant("get", "create", "update")
 	args := []string{"--register-webhooks", "--webhook-url=", "--webhook-service=" + namespace + "/hooks", "--kubeconfig=" + kubeconfig}
 	first := start(t, judgingIn(namespace), args...)
 	hostingtest.Eventually(t, "the first registers", func() bool { return len(caBundleOf(t, client, namespace)) > 0 })
 	second := start(t, judgingIn(namespace), args...)
+	bundle := caBundleOf(t, client, namespace)
 	for name, h := range map[string]*host{"first": first, "second": second} {
-		if !bytes.Contains(caBundleOf(t, client, namespace), bytes.TrimSpace(h.authority(t))) {
+		if !bytes.Contains(bundle, bytes.TrimSpace(h.authority(t))) {
 			t.Errorf("the %s replica is ready, and its CA is not registered", name)
 		}
+	}
+	if len(bundle)+1 != len(first.authority(t))+len(second.authority(t)) {
+		t.Errorf("the bundle has more than the two:\n%s", bundle)
 	}
 	if bytes.Equal(first.authority(t), second.authority(t)) {
 		t.Error("both replicas have one CA")
@@ -131,8 +132,7 @@ func TestReplicasWithoutPermissionForSecrets(t *testing.T) {
 
 func TestAReplicaIsNotReadyBeforeItIsTrusted(t *testing.T) {
 	t.Parallel()
-	namespace := newNamespaceOf(t, "trusted")
-	client, _ := newClient(t)
+	namespace, client := newNamespace(t, "trusted")
 	start(t, judgingIn(namespace), "--register-webhooks", "--webhook-url=", "--webhook-service="+namespace+"/hooks", "--certificate-secret="+namespace+"/of-the-first")
 	var before []byte
 	hostingtest.Eventually(t, "the webhook is registered", func() bool {
@@ -156,8 +156,7 @@ func TestAReplicaIsNotReadyBeforeItIsTrusted(t *testing.T) {
 	}
 }
 
-// limitedUser returns a kubeconfig of a user with only the granted permissions for webhook
-// configurations.
+// limitedUser returns the kubeconfig of a user with only the granted permissions for webhook configurations.
 func limitedUser(t *testing.T, client kubernetes.Interface, name string) (kubeconfig string, grant func(verbs ...string)) {
 	t.Helper()
 	config, err := clientcmd.LoadFromFile(cluster.Kubeconfig)

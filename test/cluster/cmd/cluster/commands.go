@@ -6,95 +6,84 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/cluster/internal/binaries"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/cluster/internal/host"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/cluster/internal/node"
 )
 
+// newCommand returns a command that takes no arguments.
+func newCommand(use, short string, run func(*cobra.Command) error) *cobra.Command {
+	return &cobra.Command{
+		Use: use, Short: short, Args: cobra.NoArgs,
+		RunE: func(command *cobra.Command, _ []string) error { return run(command) },
+	}
+}
+
 func upCommand() *cobra.Command {
 	var install bool
-	command := &cobra.Command{
-		Use:   "up",
-		Short: "Bring the cluster up, unless it is",
-		Args:  cobra.NoArgs,
-		RunE: func(command *cobra.Command, _ []string) error {
-			out := command.OutOrStdout()
-			if kubeconfig, ok := host.External(os.Getenv); ok {
-				fmt.Fprintf(out, "Using the cluster of KUBECONFIG=%s; none is built or started.\n", kubeconfig)
-				return nil
-			}
-			run := host.RunDir(os.Getenv)
-			if err := host.BringUp(command.Context(), run, install, out); err != nil {
-				return err
-			}
-			l := node.Layout{Run: run}
-			fmt.Fprintf(out, "Inspect it with:\n  export KUBECONFIG=%s PATH=$PATH:%s\n  kubectl get pods -A\n", l.Kubeconfig(), l.BinLink())
+	command := newCommand("up", "Bring the cluster up, unless it is", func(command *cobra.Command) error {
+		out := command.OutOrStdout()
+		if kubeconfig, ok := host.External(os.Getenv); ok {
+			fmt.Fprintf(out, "Using the cluster of KUBECONFIG=%s; none is built or started.\n", kubeconfig)
 			return nil
-		},
-	}
+		}
+		run := host.RunDir(os.Getenv)
+		if err := host.BringUp(command.Context(), run, install, out); err != nil {
+			return err
+		}
+		l := node.Layout{Run: run}
+		fmt.Fprintf(out, "Inspect it with:\n  export KUBECONFIG=%s PATH=$PATH:%s\n  kubectl get pods -A\n", l.Kubeconfig(), l.BinLink())
+		return nil
+	})
 	command.Flags().BoolVar(&install, "install", false, "install missing Debian packages with apt-get")
 	return command
 }
 
 func downCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "down",
-		Short: "Take the cluster down and leave nothing of it",
-		Args:  cobra.NoArgs,
-		RunE: func(command *cobra.Command, _ []string) error {
-			out := command.OutOrStdout()
-			if kubeconfig, ok := host.External(os.Getenv); ok {
-				fmt.Fprintf(out, "KUBECONFIG=%s names a cluster that this tool did not make: it stays as it is.\n"+
-					"Unset KUBECONFIG to take down the one that this tool made.\n", kubeconfig)
-				return nil
-			}
-			return host.TakeDown(command.Context(), host.RunDir(os.Getenv), out)
-		},
-	}
+	return newCommand("down", "Take the cluster down and leave nothing of it", func(command *cobra.Command) error {
+		out := command.OutOrStdout()
+		if kubeconfig, ok := host.External(os.Getenv); ok {
+			fmt.Fprintf(out, "KUBECONFIG=%s names a cluster that this tool did not make: it stays as it is.\n"+
+				"Unset KUBECONFIG to take down the one that this tool made.\n", kubeconfig)
+			return nil
+		}
+		return host.TakeDown(command.Context(), host.RunDir(os.Getenv), out)
+	})
 }
 
 func statusCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "status",
-		Short: "Report whether the cluster is up, and where its files are; exit 1 if it is not",
-		Args:  cobra.NoArgs,
-		RunE: func(command *cobra.Command, _ []string) error {
-			out := command.OutOrStdout()
-			if kubeconfig, ok := host.External(os.Getenv); ok {
-				fmt.Fprintf(out, "The cluster in use is that of KUBECONFIG=%s.\n", kubeconfig)
-				return nil
-			}
-			state := host.Observe(command.Context(), host.RunDir(os.Getenv))
-			switch state.Phase {
-			case host.Up:
-				fmt.Fprintf(out, "up\n  kubeconfig  %s\n  binaries    %s\n  logs        %s\n  audit log   %s\n  inside      nsenter --target %d --all\n",
-					state.Layout.Kubeconfig(), state.Layout.Bin, state.Layout.Logs(), state.Layout.AuditLog(), state.PID)
-				return nil
-			case host.Broken:
-				return fmt.Errorf("the cluster is broken: %s", state.Reason)
-			default:
-				return fmt.Errorf("no cluster is up")
-			}
-		},
-	}
+	return newCommand("status", "Report whether the cluster is up, and where its files are; exit 1 if it is not", func(command *cobra.Command) error {
+		out := command.OutOrStdout()
+		if kubeconfig, ok := host.External(os.Getenv); ok {
+			fmt.Fprintf(out, "The cluster in use is that of KUBECONFIG=%s.\n", kubeconfig)
+			return nil
+		}
+		state := host.Observe(command.Context(), host.RunDir(os.Getenv))
+		switch state.Phase {
+		case host.Up:
+			fmt.Fprintf(out, "up\n  kubeconfig  %s\n  binaries    %s\n  logs        %s\n  audit log   %s\n  inside      nsenter --target %d --all\n",
+				state.Layout.Kubeconfig(), state.Layout.Bin, state.Layout.Logs(), state.Layout.AuditLog(), state.PID)
+			return nil
+		case host.Broken:
+			return fmt.Errorf("the cluster is broken: %s", state.Reason)
+		default:
+			return fmt.Errorf("no cluster is up")
+		}
+	})
 }
 
 func kubeconfigCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "kubeconfig",
-		Short: "Print the path of the kubeconfig in use",
-		Args:  cobra.NoArgs,
-		RunE: func(command *cobra.Command, _ []string) error {
-			kubeconfig, ok := host.External(os.Getenv)
-			if !ok {
-				var err error
-				if kubeconfig, err = host.Kubeconfig(command.Context(), host.RunDir(os.Getenv)); err != nil {
-					return err
-				}
+	return newCommand("kubeconfig", "Print the path of the kubeconfig in use", func(command *cobra.Command) error {
+		kubeconfig, ok := host.External(os.Getenv)
+		if !ok {
+			var err error
+			if kubeconfig, err = host.Kubeconfig(command.Context(), host.RunDir(os.Getenv)); err != nil {
+				return err
 			}
-			_, err := fmt.Fprintln(command.OutOrStdout(), kubeconfig)
-			return err
-		},
-	}
+		}
+		_, err := fmt.Fprintln(command.OutOrStdout(), kubeconfig)
+		return err
+	})
 }
 
 func loadCommand() *cobra.Command {
@@ -134,4 +123,35 @@ func nodeCommand() *cobra.Command {
 			return node.Run(command.Context(), layout, os.NewFile(inherited, "linked"))
 		},
 	}
+}
+
+func buildCommand() *cobra.Command {
+	return binariesCommand("build", "Build all binaries into the cache, unless they exist, and print their directory",
+		func(command *cobra.Command, set binaries.Set) (string, error) {
+			return binaries.Build(command.Context(), set, command.ErrOrStderr())
+		})
+}
+
+func pathCommand() *cobra.Command {
+	return binariesCommand("path", "Print the directory of the binaries, or fail if one of them is not built",
+		func(_ *cobra.Command, set binaries.Set) (string, error) { return binaries.Find(set) })
+}
+
+// binariesCommand returns a command that prints the directory of a set of binaries.
+func binariesCommand(use, short string, directory func(*cobra.Command, binaries.Set) (string, error)) *cobra.Command {
+	var light bool
+	command := newCommand(use, short, func(command *cobra.Command) error {
+		set := binaries.All
+		if light {
+			set = binaries.Light
+		}
+		bin, err := directory(command, set)
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintln(command.OutOrStdout(), bin)
+		return err
+	})
+	command.Flags().BoolVar(&light, "light", false, "only etcd, kube-apiserver and kubectl, for tests that need no node")
+	return command
 }

@@ -46,10 +46,8 @@ func New(server, authorityFile, certFile, keyFile string) (*Client, error) {
 	}, nil
 }
 
-// Ready returns nil once the API server has done all that it does before it serves.
-func (c *Client) Ready(ctx context.Context) error {
-	return c.Exists(ctx, "/readyz")
-}
+// Ready returns nil when the API server is ready.
+func (c *Client) Ready(ctx context.Context) error { return c.Exists(ctx, "/readyz") }
 
 // Exists returns nil if there is an object at the path.
 func (c *Client) Exists(ctx context.Context, path string) error {
@@ -109,9 +107,8 @@ func (c *Client) get(ctx context.Context, path string) ([]byte, error) {
 
 const pollEvery = 100 * time.Millisecond
 
-// Poll asks until the answer is nil or the context ends. Then it returns what ended
-// the context, if that was given as its cause, and else the last answer that came in
-// time: both explain more than that the time was over.
+// Poll asks until the answer is nil or the context ends. Then it returns the cause of the context, if one was
+// given, and otherwise the last answer.
 func Poll(ctx context.Context, ask func(context.Context) error) error {
 	ticker := time.NewTicker(pollEvery)
 	defer ticker.Stop()

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"time"
 )
@@ -22,9 +23,8 @@ const (
 	Light
 )
 
-// Build builds the programs of the set that are not in the cache and returns the directory
-// that holds them. It reports progress to the given writer, and nothing when no program is
-// missing. Builds that run at the same time wait for one another.
+// Build builds the programs of the set that are not in the cache, and returns their directory. It writes
+// progress. Builds that run at the same time wait for one another.
 func Build(ctx context.Context, set Set, progress io.Writer) (string, error) {
 	c, all, err := open()
 	if err != nil {
@@ -76,17 +76,10 @@ func open() (cache, []program, error) {
 }
 
 func wanted(all []program, set Set) []program {
-	var programs []program
-	for _, p := range all {
-		if p.light || set == All {
-			programs = append(programs, p)
-		}
-	}
-	return programs
+	return slices.DeleteFunc(all, func(p program) bool { return set == Light && !p.light })
 }
 
-// cache is the place of one version of the binaries. Each appears in it by a rename,
-// so that a file that exists is complete.
+// cache has one version of the binaries. A file that exists is complete: each appears by a rename.
 type cache struct {
 	dir        string
 	module     string
@@ -126,13 +119,7 @@ func (c cache) fill(ctx context.Context, programs []program, progress io.Writer)
 }
 
 func (c cache) missing(programs []program) []program {
-	var missing []program
-	for _, p := range programs {
-		if !c.has(p) {
-			missing = append(missing, p)
-		}
-	}
-	return missing
+	return slices.DeleteFunc(slices.Clone(programs), c.has)
 }
 
 func (c cache) has(p program) bool {
@@ -166,8 +153,7 @@ func (c cache) add(ctx context.Context, b *build) error {
 	return nil
 }
 
-// lock holds the cache against other builds. The kernel releases it when the
-// process ends, however it ends.
+// lock excludes other builds. The kernel releases it when the process ends.
 func (c cache) lock(progress io.Writer) (unlock func(), err error) {
 	file, err := os.OpenFile(filepath.Join(c.dir, "lock"), os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {

@@ -25,9 +25,8 @@ func cacheRoot(getenv func(string) string) (string, error) {
 	return "", fmt.Errorf("no place for the built binaries: set OWM_CACHE, XDG_CACHE_HOME or HOME")
 }
 
-// key names a set of binaries by everything that they are made from: the Kubernetes
-// version to be read, and a hash of the module's requirements, of the sources of the
-// programs and of how they are built.
+// key names a set of binaries: the Kubernetes version, for readers, and a hash of the module's requirements, of
+// the programs' sources and of how they are built.
 func key(dir, kubernetes string, programs []program) (string, error) {
 	hash := sha256.New()
 	for _, name := range []string{"go.mod", "go.sum"} {
@@ -64,8 +63,7 @@ func hashFile(hash io.Writer, dir, name string) error {
 
 const modulePath = "github.com/olm-webhook-manager/olm-webhook-manager/test/cluster"
 
-// moduleDir finds the folder of this module, from which everything is built, at
-// or above the current one.
+// moduleDir finds the folder of this module at or above the current one.
 func moduleDir() (string, error) {
 	start, err := os.Getwd()
 	if err != nil {

@@ -54,8 +54,7 @@ func (b *build) run(ctx context.Context, out string) error {
 	return nil
 }
 
-// read sorts what go build -v writes: a line for each download, the import path of
-// each package that it compiles, and everything else is what goes wrong.
+// read sorts the lines of go build -v: downloads, import paths of compiled packages, and errors.
 func (b *build) read(output io.Reader) {
 	for lines := bufio.NewScanner(output); lines.Scan(); {
 		line := lines.Text()

@@ -55,8 +55,7 @@ func programs(kubernetes, containerd string) []program {
 	}
 }
 
-// kubernetesVersionFlags stamps the version, which the components compare with
-// one another and which decides about feature gates; unstamped it is v0.0.0.
+// kubernetesVersionFlags stamps the version. Components compare it, and it decides about feature gates.
 func kubernetesVersionFlags(version string) string {
 	major, rest, _ := strings.Cut(strings.TrimPrefix(version, "v"), ".")
 	minor, _, _ := strings.Cut(rest, ".")

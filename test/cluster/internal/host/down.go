@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"time"
 )
 
 // TakeDown ends the cluster and leaves nothing of it. It is no error if there is none.
@@ -22,7 +23,7 @@ func TakeDown(ctx context.Context, run string, out io.Writer) error {
 		return err
 	}
 	defer unlock()
-	s := newSteps(out)
+	s := steps{out: out, start: time.Now()}
 	if err := takeDown(ctx, run); err != nil {
 		return err
 	}

@@ -9,8 +9,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/cluster/internal/node"
 )
 
-// Load imports image archives, of the OCI form or docker's, under the names that they
-// hold, so that pods with imagePullPolicy Never or IfNotPresent find them.
+// Load imports image archives, of OCI or docker, for pods with imagePullPolicy Never or IfNotPresent.
 func Load(ctx context.Context, run string, archives []string, out io.Writer) error {
 	state := Observe(ctx, run)
 	if state.Phase != Up {

@@ -8,12 +8,10 @@ import (
 	"strings"
 )
 
-// systemPath is added to the path: runc, nft and ip are where the paths of some
-// shells do not look.
+// systemPath has runc, nft and ip. The paths of some shells lack it.
 const systemPath = "/usr/local/sbin:/usr/sbin:/sbin"
 
-// preflight returns nil if a cluster can run here, before anything long is begun. It
-// installs what is missing if it is asked to.
+// preflight returns nil if a cluster can run here. It installs what is missing if it is asked to.
 func preflight(ctx context.Context, install bool, say func(string, ...any)) error {
 	m := thisMachine()
 	if err := lacksPrivilege(m); err != nil {

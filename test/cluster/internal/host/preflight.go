@@ -7,8 +7,7 @@ import (
 	"strings"
 )
 
-// needed are the programs that come from the distribution, and the Debian packages
-// that they are in.
+// needed are the programs of the distribution, and their Debian packages.
 var needed = []struct{ program, pkg, why string }{
 	{"runc", "runc", "starts containers"},
 	{"nft", "nftables", "kube-proxy's way to program Services"},
@@ -30,8 +29,7 @@ type machine struct {
 	exists func(path string) bool
 }
 
-// lacksPrivilege returns why no cluster can be run with what the caller may do, and the
-// way out, or nil.
+// lacksPrivilege returns why the caller may not run a cluster, and the next step, or nil.
 func lacksPrivilege(m machine) error {
 	if m.uid != 0 {
 		return fmt.Errorf("a cluster needs root, to make namespaces, mounts and network links of its own: " +

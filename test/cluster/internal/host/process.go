@@ -31,8 +31,7 @@ func findNode(run string) int {
 	return 0
 }
 
-// endNode kills the node's process, and with it, as PID 1 of its namespace, every
-// process of the cluster. It returns when they no longer exist.
+// endNode kills the node's process, and with it, as PID 1 of its namespace, every process of the cluster.
 func endNode(pid int) error {
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 		return fmt.Errorf("end the node, process %d: %w", pid, err)
@@ -40,8 +39,7 @@ func endNode(pid int) error {
 	return within(20*time.Second, fmt.Sprintf("the node, process %d, does not end", pid), func() bool { return hasEnded(pid) })
 }
 
-// hasEnded counts a process that was not waited for as ended: the kernel lets
-// PID 1 of a namespace become one only after all others in it.
+// hasEnded also reports true for a zombie: PID 1 of a namespace becomes one after all others in it.
 func hasEnded(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -51,8 +49,7 @@ func hasEnded(pid int) bool {
 	return len(state) > 0 && (state[0] == 'Z' || state[0] == 'X')
 }
 
-// within asks again and again whether something is so, and returns an error with the
-// given text if it is not so in time.
+// within waits until a condition holds, and returns an error with the given text if it does not in time.
 func within(limit time.Duration, otherwise string, so func() bool) error {
 	ticker := time.NewTicker(20 * time.Millisecond)
 	defer ticker.Stop()
@@ -67,28 +64,24 @@ func within(limit time.Duration, otherwise string, so func() bool) error {
 	return nil
 }
 
-// podCgroups are the control groups that the kubelet makes for pods: one tree, or with
-// version 1 of cgroups one for each controller.
+// podCgroups are the control groups of pods: one tree, or with version 1 of cgroups one for each controller.
 func podCgroups() []string {
 	v2, _ := filepath.Glob("/sys/fs/cgroup/kubepods") // the patterns are well formed
 	v1, _ := filepath.Glob("/sys/fs/cgroup/*/kubepods")
 	return append(v2, v1...)
 }
 
-// removeCgroups removes the control groups of pods that have ended. The kernel
-// refuses for a moment while the last process ends.
+// removeCgroups retries: the kernel refuses for a moment while the last process of a pod ends.
 func removeCgroups() error {
 	return within(10*time.Second, "control groups of pods at /sys/fs/cgroup cannot be removed", func() bool {
-		trees := podCgroups()
-		for _, tree := range trees {
+		for _, tree := range podCgroups() {
 			removeTree(tree)
 		}
 		return len(podCgroups()) == 0
 	})
 }
 
-// removeTree removes folders from the leaves up. The files in them are the kernel's
-// and are removed with them.
+// removeTree removes folders from the leaves up. Their files are the kernel's and are removed with them.
 func removeTree(root string) {
 	var dirs []string
 	_ = filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {

@@ -10,8 +10,7 @@ import (
 	"runtime"
 )
 
-// writeSandboxImage writes an image archive, of the form that docker save has, with
-// nothing in it but the program that holds a pod's namespaces.
+// writeSandboxImage writes an image archive like docker save, with only the program that holds a pod's namespaces.
 func writeSandboxImage(path, image, pause string) error {
 	program, err := os.ReadFile(pause)
 	if err != nil {

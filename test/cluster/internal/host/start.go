@@ -7,18 +7,15 @@ import (
 	"os"
 	"os/exec"
 	"strconv"
-	"strings"
 	"syscall"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/cluster/internal/node"
 )
 
-// namespaces are all that the node has of its own. What it shares with the machine
-// are the kernel, the file system and the control groups.
+// namespaces are the node's own. It shares the kernel, the file system and the control groups.
 const namespaces = syscall.CLONE_NEWNS | syscall.CLONE_NEWNET | syscall.CLONE_NEWPID | syscall.CLONE_NEWIPC | syscall.CLONE_NEWUTS
 
-// startNode starts this same program as the node and joins the networks. It calls
-// ended if the node ends while the caller still waits for it.
+// startNode starts this program as the node and joins the networks. It calls ended when the node ends.
 func startNode(ctx context.Context, l node.Layout, ended func(error)) error {
 	log, err := os.Create(l.Log("node"))
 	if err != nil {
@@ -51,8 +48,7 @@ func startNode(ctx context.Context, l node.Layout, ended func(error)) error {
 	return addLink(ctx, cmd.Process.Pid)
 }
 
-// addLink joins the node's network to the machine's and routes pods and Services
-// over it, so that tests on the machine reach both.
+// addLink joins the node's network to the machine's: tests on the machine reach pods and Services.
 func addLink(ctx context.Context, pid int) error {
 	for _, arguments := range [][]string{
 		{"link", "add", node.Link, "type", "veth", "peer", "name", node.PeerLink, "netns", strconv.Itoa(pid)},
@@ -61,7 +57,7 @@ func addLink(ctx context.Context, pid int) error {
 		{"route", "add", node.PodCIDR, "via", node.IP},
 		{"route", "add", node.ServiceCIDR, "via", node.IP},
 	} {
-		if err := ip(ctx, arguments...); err != nil {
+		if err := node.RunProgram(ctx, "ip", arguments...); err != nil {
 			return err
 		}
 	}
@@ -73,22 +69,13 @@ func linkExists() bool {
 	return err == nil
 }
 
-// removeLink does not wait until the kernel gets to the network namespace of a
-// node that has ended, which is some time later.
+// removeLink does not wait until the kernel removes the network namespace of a node that has ended.
 func removeLink(ctx context.Context) error {
 	if !linkExists() {
 		return nil
 	}
-	if err := ip(ctx, "link", "delete", node.Link); err != nil && linkExists() {
+	if err := node.RunProgram(ctx, "ip", "link", "delete", node.Link); err != nil && linkExists() {
 		return err
-	}
-	return nil
-}
-
-func ip(ctx context.Context, arguments ...string) error {
-	output, err := exec.CommandContext(ctx, "ip", arguments...).CombinedOutput()
-	if err != nil {
-		return fmt.Errorf("ip %s: %w: %s", strings.Join(arguments, " "), err, strings.TrimSpace(string(output)))
 	}
 	return nil
 }

@@ -1,3 +1,5 @@
+// Package host is the outside of the cluster: what happens on the machine so that
+// a node comes up in namespaces of its own, is found again, and is removed completely.
 package host
 
 import (
@@ -5,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -56,15 +59,13 @@ func Observe(ctx context.Context, run string) State {
 	return state
 }
 
-// remains reports whether there is anything of a cluster. The control groups of pods show
-// nothing: they might be another kubelet's.
+// remains ignores the control groups of pods: they might be another kubelet's.
 func remains(run string) bool {
 	_, err := os.Stat(run)
 	return err == nil || findNode(run) != 0 || linkExists()
 }
 
-// patience is how long a cluster may be too busy to answer before it counts as broken:
-// builds on the same machine slow it down, and to begin again loses what is in it.
+// patience is how long a cluster may be too busy to answer before it counts as broken.
 const patience = 15 * time.Second
 
 func healthy(ctx context.Context, state State) error {
@@ -95,4 +96,20 @@ func lastWords(l node.Layout) string {
 	}
 	lines := strings.Split(strings.TrimSpace(string(log)), "\n")
 	return fmt.Sprintf(" (%s)", lines[len(lines)-1])
+}
+
+// RunDir is the directory of everything of the running cluster. It is fixed: a machine has one cluster.
+func RunDir(getenv func(string) string) string {
+	if dir := getenv("OWM_RUN"); dir != "" {
+		return filepath.Clean(dir)
+	}
+	return "/run/olm-webhook-manager"
+}
+
+// External returns the KUBECONFIG of the caller if it names a cluster of the caller's own, and not the
+// one that BringUp wrote.
+func External(getenv func(string) string) (kubeconfig string, ok bool) {
+	kubeconfig = getenv("KUBECONFIG")
+	own := node.Layout{Run: RunDir(getenv)}.Kubeconfig()
+	return kubeconfig, kubeconfig != "" && filepath.Clean(kubeconfig) != own
 }

@@ -14,11 +14,10 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/cluster/internal/node"
 )
 
-// BringUp makes sure that the cluster is up. A healthy one stays as it is, one that
-// is broken is taken down first. With install, Debian packages that are missing are
-// installed.
+// BringUp makes sure that the cluster is up. It takes down a broken one first. With install, it installs
+// missing Debian packages.
 func BringUp(ctx context.Context, run string, install bool, out io.Writer) error {
-	s := newSteps(out)
+	s := steps{out: out, start: time.Now()}
 	if err := preflight(ctx, install, s.say); err != nil {
 		return err
 	}
@@ -82,7 +81,6 @@ func writeRun(l node.Layout) error {
 	return node.WriteCredentials(l)
 }
 
-// waitUntilUp waits for what a test may take for granted.
 func waitUntilUp(ctx context.Context, l node.Layout, s steps) error {
 	client, err := node.NewClient(l)
 	if err != nil {
@@ -120,16 +118,11 @@ type steps struct {
 	start time.Time
 }
 
-func newSteps(out io.Writer) steps {
-	return steps{out: out, start: time.Now()}
-}
-
 func (s steps) say(format string, args ...any) {
 	fmt.Fprintf(s.out, "%6.2fs  %s\n", time.Since(s.start).Seconds(), fmt.Sprintf(format, args...))
 }
 
-// lock ensures that a cluster is not started and stopped at the same time. It
-// holds the folder above the cluster's, so that no file is left of it.
+// lock ensures that a cluster is not started and stopped at once. It locks the parent folder, and leaves no file.
 func lock(run string) (unlock func(), err error) {
 	if err := os.MkdirAll(filepath.Dir(run), 0o755); err != nil {
 		return nil, err

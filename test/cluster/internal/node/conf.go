@@ -10,8 +10,7 @@ import (
 //go:embed conf
 var confFS embed.FS
 
-// confFiles are the templates and where the file that is made of each is, in the
-// folder of the configuration.
+// confFiles are the paths of the configuration files, by template.
 var confFiles = map[string]string{
 	"containerd.toml": "containerd.toml",
 	"bridge.conflist": "cni/10-bridge.conflist", // the folder is containerd's, which takes the first file

@@ -1,6 +1,8 @@
 package node
 
 import (
+	"encoding/base64"
+	"fmt"
 	"os"
 	"path/filepath"
 
@@ -62,7 +64,27 @@ func (w *credentialWriter) pair(name string, pair pki.Pair, err error) {
 }
 
 func (w *credentialWriter) kubeconfig(path, client string) {
-	w.file(path, pki.Kubeconfig(Server, w.authority.Cert, w.clients[client]), nil)
+	encode, pair := base64.StdEncoding.EncodeToString, w.clients[client]
+	content := fmt.Appendf(nil, `apiVersion: v1
+kind: Config
+clusters:
+- name: olm-webhook-manager
+  cluster:
+    server: %s
+    certificate-authority-data: %s
+users:
+- name: client
+  user:
+    client-certificate-data: %s
+    client-key-data: %s
+contexts:
+- name: olm-webhook-manager
+  context:
+    cluster: olm-webhook-manager
+    user: client
+current-context: olm-webhook-manager
+`, Server, encode(w.authority.Cert), encode(pair.Cert), encode(pair.Key))
+	w.file(path, content, nil)
 }
 
 func (w *credentialWriter) file(path string, content []byte, err error) {

@@ -10,8 +10,7 @@ import (
 	"strings"
 )
 
-// The addresses are fixed, so that one machine has one cluster and its tests know
-// where things are.
+// The addresses are fixed: one machine has one cluster, and tests know them.
 const (
 	Name        = "node1"
 	IP          = "172.30.0.2" // the node's end of the only link into the cluster
@@ -66,20 +65,17 @@ func (l Layout) Conf(name string) string { return filepath.Join(l.Run, "conf", n
 // Program is one of the binaries.
 func (l Layout) Program(name string) string { return filepath.Join(l.Bin, name) }
 
-// ContainerdSocket is containerd's address as the machine reaches it: through the
-// root directory of the node's process, for the node has a /run of its own.
+// ContainerdSocket is containerd's address on the machine: the node has a /run of its own.
 func ContainerdSocket(pid int) string {
 	return filepath.Join("/proc", strconv.Itoa(pid), "root", containerdSocket)
 }
 
-// Args is how the node's process is started: the verb of the tool, and the folder by
-// which it is distinguished from other nodes.
+// Args are the arguments of the node's process. The folder distinguishes it from other nodes.
 func Args(run string) []string {
 	return []string{"olm-webhook-manager-node", "node", run}
 }
 
-// IsNode reports whether a process's command line, as in /proc, is that of the node
-// whose files are in the folder. A process ID alone may be another's by now.
+// IsNode reports whether a command line of /proc is that of the node in the folder.
 func IsNode(cmdline []byte, run string) bool {
 	return string(cmdline) == strings.Join(Args(run), "\x00")+"\x00"
 }

@@ -7,11 +7,9 @@ import (
 	"syscall"
 )
 
-// mountPrivately gives the node a /proc, /run, /var/lib, /var/log and /opt of its
-// own: components have paths in them that no flag changes.
+// mountPrivately gives the node its own /proc, /run, /var/lib, /var/log and /opt: no flag changes these paths.
 func mountPrivately(l Layout) error {
-	// Nothing that is mounted here reaches the machine; pods' mounts reach the
-	// namespaces below, as mount propagation in pods asks for.
+	// No mount reaches the machine. Mounts of pods reach the namespaces below, for mount propagation.
 	if err := mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE); err != nil {
 		return err
 	}
@@ -34,8 +32,7 @@ func mountPrivately(l Layout) error {
 	})
 }
 
-// keepReachable mounts the directories at their own paths again after something else
-// has been mounted above them, and then does the rest.
+// keepReachable mounts the directories at their own paths again after cover, and then does the rest.
 func keepReachable(dirs []string, cover, then func() error) error {
 	handles := make([]*os.File, len(dirs))
 	for i, dir := range dirs {
@@ -61,8 +58,7 @@ func keepReachable(dirs []string, cover, then func() error) error {
 	return then()
 }
 
-// feignSysctls shows the kubelet three settings of the whole machine as it expects
-// them, so that it leaves the machine's own as they are.
+// feignSysctls shows the kubelet three settings as it expects them, so that it does not change the machine's.
 func feignSysctls() error {
 	for name, value := range map[string]string{
 		"vm/overcommit_memory": "1",

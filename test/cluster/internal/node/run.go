@@ -9,8 +9,7 @@ import (
 	"time"
 )
 
-// Run is the life of the node. The namespaces exist already; the end of linked
-// reports that the machine has moved its link in. It returns when a component ends.
+// Run runs the node in its namespaces until a component ends. The end of linked reports that the link exists.
 func Run(ctx context.Context, l Layout, linked io.Reader) error {
 	// Nothing of the caller's environment, a proxy's address above all, reaches the components.
 	os.Clearenv()
@@ -45,8 +44,7 @@ func prepare(ctx context.Context, l Layout, linked io.Reader) error {
 	return joinNetwork(ctx)
 }
 
-// startAll starts the rest only when the API server answers, for some components
-// give up on it soon.
+// startAll waits for the API server: some components end soon without it.
 func startAll(ctx context.Context, s *supervisor) error {
 	l := s.layout
 	if err := s.start(etcd(), apiServer(l), containerd(l)); err != nil {
@@ -74,7 +72,7 @@ func joinNetwork(ctx context.Context) error {
 		// There must be a route to a Service's address before nftables can rewrite it.
 		{"route", "add", ServiceCIDR, "dev", PeerLink, "src", IP},
 	} {
-		if err := run(ctx, "ip", arguments...); err != nil {
+		if err := RunProgram(ctx, "ip", arguments...); err != nil {
 			return err
 		}
 	}

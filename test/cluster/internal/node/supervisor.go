@@ -8,8 +8,7 @@ import (
 	"syscall"
 )
 
-// supervisor starts components and waits for every process that ends. It is PID 1, so that
-// every process whose parent has ended becomes its child and must be waited for.
+// supervisor starts components and waits for every process that ends: orphans become children of PID 1.
 type supervisor struct {
 	layout  Layout
 	started map[int]string // the components, by process ID
@@ -34,8 +33,7 @@ func (s *supervisor) start(components ...component) error {
 	return nil
 }
 
-// wait returns when a component has ended: then the cluster is broken, and to end all
-// of it is the simplest way to state it.
+// wait returns when a component has ended: then the cluster is broken, and all of it ends.
 func (s *supervisor) wait() error {
 	for {
 		var status syscall.WaitStatus
@@ -52,8 +50,7 @@ func (s *supervisor) wait() error {
 	}
 }
 
-// ended returns an error if a component has ended, without waiting for it and without
-// touching the other children.
+// ended returns an error if a component has ended. It does not wait, and ignores other children.
 func (s *supervisor) ended() error {
 	for pid := range s.started {
 		var status syscall.WaitStatus

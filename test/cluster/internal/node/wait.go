@@ -10,8 +10,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/cluster/internal/api"
 )
 
-// answerWithin bounds how long a component may take until it answers. Far more than
-// it needs: a component that fails ends, and that is detected at once.
+// answerWithin is far more than a component needs: the end of one that fails is detected at once.
 const answerWithin = 2 * time.Minute
 
 // poll asks until the component answers, fails it, or any component ends.
@@ -45,18 +44,19 @@ func waitForAPIServer(ctx context.Context, s *supervisor) error {
 func importSandboxImage(ctx context.Context, s *supervisor) error {
 	ctr := s.layout.Program("ctr")
 	err := s.poll(ctx, "containerd", func(ctx context.Context) error {
-		return run(ctx, ctr, "--address", containerdSocket, "version")
+		return RunProgram(ctx, ctr, "--address", containerdSocket, "version")
 	})
 	if err != nil {
 		return err
 	}
-	return run(ctx, ctr, "--address", containerdSocket, "--namespace", "k8s.io", "images", "import", "--local", s.layout.SandboxArchive())
+	return RunProgram(ctx, ctr, "--address", containerdSocket, "--namespace", "k8s.io", "images", "import", "--local", s.layout.SandboxArchive())
 }
 
-func run(ctx context.Context, program string, arguments ...string) error {
+// RunProgram runs a program to its end. The error has its output.
+func RunProgram(ctx context.Context, program string, arguments ...string) error {
 	output, err := exec.CommandContext(ctx, program, arguments...).CombinedOutput()
 	if err != nil {
-		return fmt.Errorf("%s %s: %w: %s", program, strings.Join(arguments, " "), err, output)
+		return fmt.Errorf("%s %s: %w: %s", program, strings.Join(arguments, " "), err, strings.TrimSpace(string(output)))
 	}
 	return nil
 }

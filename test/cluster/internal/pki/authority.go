@@ -109,8 +109,7 @@ func encodeKey(key *ecdsa.PrivateKey) ([]byte, error) {
 	return pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der}), nil
 }
 
-// SigningKey creates the key pair that service account tokens are signed with and
-// verified by: no certificate, the two halves of a key.
+// SigningKey creates the keys that sign and verify service account tokens.
 func SigningKey() (private, public []byte, err error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -5,7 +5,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/examples/internal/asserttest"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 func TestStatusOf(t *testing.T) {
@@ -19,7 +19,7 @@ func TestStatusOf(t *testing.T) {
 			"metadata":   map[string]any{"name": "c", "generation": int64(7)},
 			"spec":       spec,
 		}})
-		asserttest.Must(t, err)
-		asserttest.Same(t, "status in "+version, map[string]any{"memory": "1536Mi", "observedGeneration": int64(7)}, status)
+		installtest.Must(t, err)
+		installtest.Same(t, "status in "+version, map[string]any{"memory": "1536Mi", "observedGeneration": int64(7)}, status)
 	}
 }
