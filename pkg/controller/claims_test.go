@@ -240,6 +240,6 @@ func TestSlowKeysOccupyFewWorkers(t *testing.T) {
 	}
 	c.reconcile(t.Context(), third)
 	installtest.None(t, "added while two are reconciled", c.drain())
-	end(0, true)
+	end(0)
 	installtest.Same(t, "added", []queue.Key{third}, c.drain())
 }

@@ -105,9 +105,8 @@ func newController(options Options) *Controller {
 		records: &records.Records{},
 		writes:  &informers.Expectations{Grace: cmp.Or(options.CacheGrace, time.Second)},
 	}
-	addFirst := func(k queue.Key) { c.queue.AddWithPriority(k, queue.Urgent) } // it may be a repair
-	c.slow = queue.NewSlowKeys(c.Workers/4, addFirst)
-	c.locks = queue.NewLocks(addFirst)
+	c.slow = queue.NewSlowKeys(c.Workers, c.now, func(k queue.Key) { c.queue.AddWithPriority(k, queue.Regular) })
+	c.locks = queue.NewLocks(func(k queue.Key) { c.queue.AddWithPriority(k, queue.Urgent) }) // it may be a repair
 	return c
 }
 

@@ -53,12 +53,15 @@ func (c *Controller) reconcileDeleted(ctx context.Context, k queue.Key, csv *ope
 		return rollout.Requeue{}, err
 	}
 	deleted, err := c.uninstall.Unregister(ctx, csv, successor, backends, ownership)
+	if deleted {
+		c.records.Unregistered.Add(csv.UID, c.now())
+	}
 	refused, err := uninstall.Refusals(err)
 	if err != nil {
 		return rollout.Requeue{}, err
 	}
 	ended, inUse, err := c.endConversions(ctx, k, csv, decide.Converters(relatives, backends))
-	if deleted || ended {
+	if ended {
 		c.records.Unregistered.Add(csv.UID, c.now())
 	}
 	conversions, err := uninstall.Refusals(err)

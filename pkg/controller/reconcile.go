@@ -24,7 +24,7 @@ func (c *Controller) reconcile(ctx context.Context, k queue.Key) {
 	started := c.now()
 	requeue, err := c.reconcileKind(ctx, k)
 	took := c.now().Sub(started)
-	ended(took, !errors.Is(err, informers.ErrStale))
+	ended(took)
 	c.metrics.ObserveReconciliation(k.Kind, took, err)
 	log := c.log.WithFields(k.Fields())
 	switch {

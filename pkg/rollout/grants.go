@@ -15,12 +15,22 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
-// ensureGrant writes a RoleBinding only if the Role, which may be another client's, has the desired rules.
+// ensureGrant writes a RoleBinding only if the Role, which may be another client's, has the desired rules. It deletes the
+// RoleBinding of a Role whose rules admission has changed.
 func (b *planBuilder) ensureGrant(role *rbacv1.Role, binding *rbacv1.RoleBinding, ensure func(desired, live drift.Object)) {
 	ensure(role, lookUp(b.Observed.Roles, role.Name))
-	if b.grants(role) {
+	live := b.Observed.RoleBindings[binding.Name]
+	switch {
+	case b.grants(role):
 		ensure(binding, lookUp(b.Observed.RoleBindings, binding.Name))
+	case live != nil && b.owns(live) && b.Observed.Writes[drift.KeyOf(role)].RefusesAdmission():
+		b.add(Revocation(live))
 	}
+}
+
+// Revocation returns the deletion of the binding of a role whose rules admission has changed.
+func Revocation(binding drift.Object) Step {
+	return Step{Verb: Delete, Object: binding, Live: binding, Drift: drift.Drift{By: drift.ByAdmission, Fields: []string{"rules of the role"}}}
 }
 
 func (b *planBuilder) grants(role *rbacv1.Role) bool {

@@ -44,3 +44,37 @@ func TestGrantsDesiredRulesOnly(t *testing.T) {
 		})
 	}
 }
+
+// Admission that changes the rules of a Role changes what a binding grants that exists already.
+func TestRevokedFromChangedRole(t *testing.T) {
+	const role = "Role shop/manager-service-cert"
+	changed := func(c *cluster) {
+		desired := c.Observed.Roles["manager-service-cert"]
+		live := desired.DeepCopy()
+		live.Rules[0].ResourceNames = nil
+		c.Observed.Roles["manager-service-cert"] = live
+		c.Observed.Writes = map[string]drift.Write{role: drift.WriteOf(desired, live)}
+	}
+	revoked := "delete RoleBinding shop/manager-service-cert: rules of the role"
+	for name, test := range map[string]struct {
+		change func(*cluster)
+		want   []string
+	}{
+		"the Role is repaired again": {changed, []string{"apply " + role + ": rules", revoked}},
+		"another client owns the binding": {func(c *cluster) {
+			changed(c)
+			c.Observed.RoleBindings["manager-service-cert"].OwnerReferences = nil
+		}, []string{"apply " + role + ": rules"}},
+		"the rules are the desired ones again": {func(c *cluster) {
+			desired := c.Observed.Roles["manager-service-cert"]
+			changed(c)
+			c.Observed.Roles["manager-service-cert"] = desired
+		}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := installed(t, webhookOf("manager"))
+			test.change(c)
+			installtest.Same(t, "steps", test.want, stepsOf(c.next()))
+		})
+	}
+}

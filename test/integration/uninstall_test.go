@@ -2,6 +2,7 @@ package integration
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -12,6 +13,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
@@ -106,6 +108,29 @@ func TestUnregistrationIsRefused(t *testing.T) {
 	})
 	accept()
 	touch(e, "operator.v1")
+	noLongerExist(e, "operator.v1")
+	leavesNothing(e)
+}
+
+// API servers continue to call the webhooks of a registration that finalizers of another client keep.
+func TestRegistrationKeptByFinalizers(t *testing.T) {
+	e := newOwnNamespaceEnv(t)
+	e.manage()
+	e.install(bundle())
+	configuration := webhookStatus(e, "operator.v1", "v.example.com").Configuration
+	setFinalizers := func(list string) {
+		_, err := e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations().Patch(e.ctx, configuration, types.MergePatchType,
+			fmt.Appendf(nil, `{"metadata": {"finalizers": %s}}`, list), metav1.PatchOptions{FieldManager: "other"})
+		e.must(err)
+	}
+	setFinalizers(`["example.com/kept"]`)
+	e.must(e.olm.ClusterServiceVersions(e.namespace).Delete(e.ctx, "operator.v1", metav1.DeleteOptions{}))
+	e.eventually("the finalizers are reported", func() (bool, any) {
+		status := e.get("operator.v1").Status
+		return status.Phase == operatorsv1alpha1.CSVPhaseDeleting &&
+			strings.Contains(status.Message, "finalizers keep ValidatingWebhookConfiguration "+configuration+" from being deleted: example.com/kept. Remove them"), status
+	})
+	setFinalizers("null")
 	noLongerExist(e, "operator.v1")
 	leavesNothing(e)
 }

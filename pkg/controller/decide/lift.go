@@ -34,16 +34,31 @@ func (d *decision) liftSteps() []rollout.Step {
 			others = append(others, step)
 		}
 	}
+	steps := d.revocations(desired)
 	if len(roles) > 0 {
-		return roles
+		return append(steps, roles...)
 	}
-	var steps []rollout.Step
 	for _, step := range others {
 		if step.Verb != rollout.Delete && !permissions.BindsRulesOf(step.Object, desired, d.lifted()) {
 			d.notLift(step.Key(), step.Key()+" is not written: the role that it refers to does not have the rules which are lifted; see who changes that role")
 			continue
 		}
 		steps = append(steps, step)
+	}
+	return steps
+}
+
+// revocations returns the deletions of lifted bindings whose role admission has changed.
+func (d *decision) revocations(desired []metav1.Object) (steps []rollout.Step) {
+	for _, o := range d.Observed.Lifted {
+		role, _ := permissions.Bound(o)
+		key := role.Kind + " " + role.Name
+		if role.Kind == "Role" {
+			key = role.Kind + " " + o.GetNamespace() + "/" + role.Name
+		}
+		if d.Observed.Writes[key].RefusesAdmission() && !permissions.BindsRulesOf(o, desired, d.lifted()) {
+			steps = append(steps, rollout.Revocation(o))
+		}
 	}
 	return steps
 }

@@ -148,3 +148,17 @@ func TestRoleOfAnotherClientIsNotBound(t *testing.T) {
 	installtest.Same(t, "it continues", false, plan.Continues)
 	installtest.Same(t, "not lifted", []string{"ClusterRole operator", "ClusterRoleBinding operator"}, slices.Sorted(maps.Keys(plan.NotLifted)))
 }
+
+// Admission that changes the rules of a lifted role changes what its binding grants.
+func TestRevokedLift(t *testing.T) {
+	f := stageFacts()
+	f.CSV.Finalizers, f.CSV.Annotations = []string{wellknown.FinalizerCSV}, f.Scope.Annotations()
+	role := decided(t, f).Steps[0]
+	binding := decided(t, f, Written{Step: role, Object: role.Object}).Steps[0]
+	changed := role.Object.DeepCopyObject().(*rbacv1.ClusterRole)
+	changed.Rules[0].Resources = []string{"*"}
+	plan := decided(t, f,
+		Written{Step: role, Object: changed, Write: drift.WriteOf(role.Object, changed)},
+		Written{Step: binding, Object: binding.Object})
+	installtest.Same(t, "steps", []string{"delete ClusterRoleBinding operator"}, stepsOf(plan))
+}

@@ -6,70 +6,91 @@ import (
 	"time"
 )
 
-// slowAfter is from when a reconciliation is slow: pods do not answer, or an admission webhook holds requests.
-const slowAfter = time.Second
+const (
+	// slowAfter is the duration from which a reconciliation counts as slow: pods that do not answer, or requests that an
+	// admission webhook holds.
+	slowAfter = time.Second
+	// slowFor is how long a key counts as slow after a slow reconciliation.
+	slowFor = 5 * time.Minute
+)
 
-// SlowKeys limits how many workers reconcile slow keys of one namespace at once, so that a tenant does not occupy all of
-// them. A key is slow if its last reconciliation was. A key that waits occupies no worker.
+// SlowKeys limits how many workers reconcile slow keys at once: a quarter of them for one namespace, and a half for all
+// namespaces. So tenants whose webhooks do not answer cannot occupy all workers. A key that waits occupies none.
 type SlowKeys struct {
-	limit   int
+	limit   int // in one namespace
+	total   int // in all namespaces
+	now     func() time.Time
 	add     func(Key)
 	mutex   sync.Mutex
-	slow    map[Key]bool
-	running map[string]int   // slow keys by namespace
-	waiting map[string][]Key // by namespace, in the order of their arrival
+	slow    map[Key]time.Time // the end of the last slow reconciliation
+	running map[string]int    // slow keys by namespace
+	all     int               // the sum of running
+	waiting []Key             // in the order of their arrival
 }
 
-// NewSlowKeys returns the keys of no reconciliation yet. They are added by a function when they have waited.
-func NewSlowKeys(limit int, add func(Key)) *SlowKeys {
-	return &SlowKeys{limit: max(limit, 1), add: add, slow: map[Key]bool{}, running: map[string]int{}, waiting: map[string][]Key{}}
+// NewSlowKeys returns a SlowKeys for a number of workers. It calls add for a key that has waited and may start.
+func NewSlowKeys(workers int, now func() time.Time, add func(Key)) *SlowKeys {
+	return &SlowKeys{limit: max(workers/4, 1), total: max(workers/2, 1), now: now, add: add, slow: map[Key]time.Time{}, running: map[string]int{}}
 }
 
 // Start reports whether a key may be reconciled now. If not, the key waits. The caller calls end with the duration of the
-// reconciliation. One that was not completed does not show whether the key is still slow.
-func (s *SlowKeys) Start(k Key) (end func(took time.Duration, completed bool), ok bool) {
+// reconciliation.
+func (s *SlowKeys) Start(k Key) (end func(took time.Duration), ok bool) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	counts := s.slow[k]
-	if counts && s.running[k.Namespace] >= s.limit {
-		if !slices.Contains(s.waiting[k.Namespace], k) {
-			s.waiting[k.Namespace] = append(s.waiting[k.Namespace], k)
+	counts := s.isSlow(k)
+	if counts && !s.hasRoom(k) {
+		if !slices.Contains(s.waiting, k) {
+			s.waiting = append(s.waiting, k)
 		}
 		return nil, false
 	}
 	if counts {
 		s.running[k.Namespace]++
+		s.all++
 	}
-	return func(took time.Duration, completed bool) { s.end(k, counts, took, completed) }, true
+	return func(took time.Duration) { s.end(k, counts, took) }, true
 }
 
-func (s *SlowKeys) end(k Key, counted bool, took time.Duration, completed bool) {
+func (s *SlowKeys) isSlow(k Key) bool {
+	last, found := s.slow[k]
+	return found && s.now().Sub(last) < slowFor
+}
+
+func (s *SlowKeys) hasRoom(k Key) bool { return s.all < s.total && s.running[k.Namespace] < s.limit }
+
+func (s *SlowKeys) end(k Key, counted bool, took time.Duration) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	switch {
-	case took >= slowAfter:
-		s.slow[k] = true
-	case completed:
-		delete(s.slow, k)
+	if took >= slowAfter {
+		s.remember(k)
 	}
 	if counted {
+		s.all--
 		if s.running[k.Namespace]--; s.running[k.Namespace] == 0 {
 			delete(s.running, k.Namespace)
 		}
 	}
-	if s.running[k.Namespace] < s.limit {
-		s.next(k.Namespace)
-	}
+	s.next()
 }
 
-// next adds the key that waits longest. Each reconciliation ends with it, as the previous key may not be slow any more.
-func (s *SlowKeys) next(namespace string) {
-	keys := s.waiting[namespace]
-	if len(keys) == 0 {
+func (s *SlowKeys) remember(k Key) {
+	for other := range s.slow {
+		if !s.isSlow(other) {
+			delete(s.slow, other)
+		}
+	}
+	s.slow[k] = s.now()
+}
+
+// next adds the key that waits longest and may start. Every reconciliation calls it at its end: the key that was added
+// before may not be slow any more, and the next one would wait for ever.
+func (s *SlowKeys) next() {
+	i := slices.IndexFunc(s.waiting, s.hasRoom)
+	if i < 0 {
 		return
 	}
-	if s.waiting[namespace] = keys[1:]; len(keys) == 1 {
-		delete(s.waiting, namespace)
-	}
-	s.add(keys[0])
+	k := s.waiting[i]
+	s.waiting = slices.Delete(s.waiting, i, i+1)
+	s.add(k)
 }

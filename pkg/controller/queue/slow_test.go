@@ -2,89 +2,122 @@ package queue
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
-
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
-func TestSlowKeys(t *testing.T) {
-	var added []Key
-	s := NewSlowKeys(2, func(k Key) { added = append(added, k) })
-	keys := make([]Key, 5)
-	for i := range keys {
-		keys[i] = CSVKey("shop", fmt.Sprint("operator-", i))
-	}
-	start := func(k Key, want bool) func(time.Duration, bool) {
-		t.Helper()
-		end, ok := s.Start(k)
-		if ok != want {
-			t.Fatalf("%v starts: %v, want %v", k, ok, want)
-		}
-		return end
-	}
-	for _, k := range keys {
-		defer start(k, true)(slowAfter, true) // of five workers, as no key is known to be slow
-	}
-	for _, k := range keys {
-		s.slow[k] = true
-	}
-	first, second := start(keys[0], true), start(keys[1], true)
-	start(keys[2], false)
-	start(keys[3], false)
-	start(keys[2], false)
-	start(CSVKey("shop", "quick"), true)(0, true)
-	start(CSVKey("mall", "slow"), true)(slowAfter, true)
-	start(CSVKey("mall", "slow"), true)(slowAfter, true)
-	if len(added) > 0 {
-		t.Errorf("%v were added while the limit was reached", added)
-	}
+// slowKeys is a SlowKeys whose clock stands, and what it added.
+type slowKeys struct {
+	*SlowKeys
+	t     *testing.T
+	clock time.Time
+	added []string
+}
 
-	first(slowAfter, true)
-	installtest.Same(t, "added after the first ended", keys[2:3], added)
-	third := start(keys[2], true)
-	start(keys[0], false)
-	second(0, true)
-	installtest.Same(t, "added after the second ended", keys[2:4], added)
-	start(keys[1], true)(0, true) // it is not slow any more
-	installtest.Same(t, "added at the end", []Key{keys[2], keys[3], keys[0]}, added)
-	start(keys[3], true)(0, true)
-	third(0, true)
-	if len(added) != 3 {
-		t.Errorf("%v were added while none waited", added)
+func newSlowKeys(t *testing.T, workers int) *slowKeys {
+	s := &slowKeys{t: t, clock: time.Now()}
+	s.SlowKeys = NewSlowKeys(workers, func() time.Time { return s.clock }, func(k Key) { s.added = append(s.added, k.Name) })
+	return s
+}
+
+// start returns nil if the key waits.
+func (s *slowKeys) start(k Key) func(time.Duration) {
+	end, _ := s.Start(k)
+	return end
+}
+
+// slowOnes returns keys whose last reconciliation was slow.
+func (s *slowKeys) slowOnes(namespace string, n int) (keys []Key) {
+	for i := range n {
+		k := CSVKey(namespace, fmt.Sprint(namespace, "-", i))
+		s.start(k)(slowAfter)
+		keys = append(keys, k)
+	}
+	return keys
+}
+
+func (s *slowKeys) expectAdded(when string, want ...Key) {
+	s.t.Helper()
+	var keys []string
+	for _, k := range want {
+		keys = append(keys, k.Name)
+	}
+	if !slices.Equal(s.added, keys) {
+		s.t.Errorf("%s, %v were added, want %v", when, s.added, keys)
+	}
+	s.added = nil
+}
+
+func (s *slowKeys) expectWaits(keys ...Key) {
+	s.t.Helper()
+	for _, k := range keys {
+		if s.start(k) != nil {
+			s.t.Errorf("%v starts", k)
+		}
+	}
+}
+
+// Two of eight workers reconcile slow keys of one namespace. The others wait in the order of their arrival.
+func TestSlowKeys(t *testing.T) {
+	s := newSlowKeys(t, 8)
+	keys := s.slowOnes("shop", 4)
+	first, second := s.start(keys[0]), s.start(keys[1])
+	s.expectWaits(keys[2], keys[3], keys[2])
+	s.start(CSVKey("shop", "quick"))(0)
+	s.expectAdded("while the limit is reached")
+	first(slowAfter)
+	s.expectAdded("after the first ended", keys[2])
+	third := s.start(keys[2])
+	s.expectWaits(keys[0])
+	second(0)
+	s.expectAdded("after the second ended", keys[3])
+	third(0)
+	s.expectAdded("after the third ended", keys[0])
+	s.start(keys[3])(0)
+	s.expectAdded("while none waits")
+}
+
+// Four of eight workers reconcile slow keys of all namespaces, so that other keys are reconciled.
+func TestSlowKeysOfSeveralNamespaces(t *testing.T) {
+	s := newSlowKeys(t, 8)
+	shop, mall, park := s.slowOnes("shop", 2), s.slowOnes("mall", 2), s.slowOnes("park", 1)
+	end := s.start(shop[0])
+	for _, k := range []Key{shop[1], mall[0], mall[1]} {
+		s.start(k)
+	}
+	s.expectWaits(park[0])
+	end(slowAfter)
+	s.expectAdded("after one of another namespace ended", park[0])
+}
+
+// A key with quick and slow reconciliations stays slow. It is forgotten minutes after the last slow one.
+func TestKeyStaysSlow(t *testing.T) {
+	s := newSlowKeys(t, 4)
+	keys := s.slowOnes("shop", 2)
+	s.start(keys[0])(0)
+	end := s.start(keys[0])
+	s.expectWaits(keys[1])
+	s.clock = s.clock.Add(slowFor)
+	if s.start(keys[1]) == nil {
+		t.Error("a key is slow for ever")
+	}
+	end(slowAfter)
+	s.expectAdded("after the end", keys[1])
+	if len(s.slow) != 1 {
+		t.Errorf("%d keys are remembered", len(s.slow))
 	}
 }
 
 // A key that waited and is not slow any more leaves its place to the next one.
 func TestKeyThatIsNoLongerSlow(t *testing.T) {
-	var added []Key
-	s := NewSlowKeys(1, func(k Key) { added = append(added, k) })
-	a, b, c := CSVKey("shop", "a"), CSVKey("shop", "b"), CSVKey("shop", "c")
-	s.slow[a], s.slow[b], s.slow[c] = true, true, true
-	end, _ := s.Start(a)
-	s.Start(b)
-	s.Start(c)
-	delete(s.slow, b)
-	end(slowAfter, true)
-	if end, ok := s.Start(b); ok {
-		end(0, true)
-	}
-	if len(added) != 2 || added[1] != c {
-		t.Errorf("%v were added", added)
-	}
-}
-
-// A reconciliation that only waits for the caches does not show that a key is quick.
-func TestKeyThatStaysSlow(t *testing.T) {
-	s := NewSlowKeys(1, func(Key) {})
-	a, b := CSVKey("shop", "a"), CSVKey("shop", "b")
-	s.slow[a], s.slow[b] = true, true
-	end, _ := s.Start(a)
-	end(0, false)
-	if _, ok := s.Start(a); !ok {
-		t.Fatal("the key does not start again")
-	}
-	if _, ok := s.Start(b); ok {
-		t.Error("the first key is not counted as slow")
-	}
+	s := newSlowKeys(t, 4)
+	keys := s.slowOnes("shop", 3)
+	end := s.start(keys[0])
+	s.expectWaits(keys[1:]...)
+	s.clock = s.clock.Add(slowFor)
+	end(slowAfter)
+	s.expectAdded("after the end", keys[1])
+	s.start(keys[1])(0)
+	s.expectAdded("after the quick one", keys[2])
 }

@@ -3,16 +3,24 @@ package uninstall
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/write"
 )
 
-// RefusedError names the requests that the API server refuses, with the causes. A retry does not help.
+// RefusedError names the requests that the API server refuses, and the objects that finalizers keep, with the causes. A
+// retry does not help.
 type RefusedError []string
 
+const byAPIServer = "the API server refuses "
+
 func (e RefusedError) Error() string {
-	return strings.Join(e, "; ") + ". Change the policy or the webhook that refuses this, or grant the named user the permission that it lacks"
+	text := strings.Join(e, "; ")
+	if slices.ContainsFunc(e, func(why string) bool { return strings.HasPrefix(why, byAPIServer) }) {
+		text += ". Change the policy or the webhook that refuses this, or grant the named user the permission that it lacks"
+	}
+	return text
 }
 
 // refusal returns the error of a write as a RefusedError if the API server refuses the write.
@@ -24,7 +32,7 @@ func refusal(verb, object string, err error) error {
 	if _, after, found := strings.Cut(cause, " is forbidden: "); found { // before it is the object again
 		cause = after
 	}
-	return RefusedError{fmt.Sprintf("the API server refuses to %s %s: %s", verb, object, cause)}
+	return RefusedError{fmt.Sprintf("%sto %s %s: %s", byAPIServer, verb, object, cause)}
 }
 
 // Refusals returns the refusals in an error, which name the verb, user and resource; or else the error.
@@ -34,7 +42,7 @@ func Refusals(err error) (RefusedError, error) {
 	case errors.As(err, &refused):
 		return refused, nil
 	case err != nil && isRefused(err):
-		return RefusedError{"the API server refuses a request: " + write.Text(err)}, nil
+		return RefusedError{byAPIServer + "a request: " + write.Text(err)}, nil
 	default:
 		return nil, err
 	}

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/sirupsen/logrus"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
@@ -22,6 +24,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/olmclient"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
 // What the API server refuses at the end of a deletion is reported with the verb, the object and the
@@ -83,4 +86,14 @@ func TestDefinitionsAreListedOnce(t *testing.T) {
 	}
 	installtest.Must(t, u.stopManagingAll(t.Context(), csvs))
 	installtest.Same(t, "lists of definitions", 1, lists)
+}
+
+func TestKeptByFinalizers(t *testing.T) {
+	named := func(name string, finalizers ...string) drift.Object {
+		return &admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: name, Finalizers: finalizers}}
+	}
+	installtest.Must(t, keptByFinalizers([]drift.Object{named("a")}))
+	err := keptByFinalizers([]drift.Object{named("a"), named("b", "example.com/one", "example.com/two")})
+	installtest.Same(t, "error", "finalizers keep ValidatingWebhookConfiguration b from being deleted: example.com/one, example.com/two. "+
+		"Remove them, since API servers continue to call its webhooks", err.Error())
 }

@@ -24,8 +24,9 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
-// Unregister deletes registrations, except the ones that the successor declares and serves, and then bindings for
-// servers of APIServices. Objects that only have the labels stay.
+// Unregister deletes registrations, except the ones that the successor declares and serves. Objects that only have the
+// labels stay. deleted reports whether API servers may still have to observe a deletion, also if there is an error. A
+// registration that finalizers keep is an error: API servers continue to call its webhooks.
 func (u *Uninstaller) Unregister(ctx context.Context, csv, successor *operatorsv1alpha1.ClusterServiceVersion, backends owners.Backends, ownership owners.Ownership) (deleted bool, err error) {
 	owned := metav1.ListOptions{LabelSelector: labels.SelectorFromSet(csvspec.OwnerLabels(csv)).String()}
 	if successor != nil {
@@ -38,11 +39,27 @@ func (u *Uninstaller) Unregister(ctx context.Context, csv, successor *operatorsv
 		return false, err
 	}
 	all := registrations.All()
+	proven := owners.Proven(ownership, all)
+	deleted = slices.ContainsFunc(proven, func(o drift.Object) bool { return o.GetDeletionTimestamp() == nil })
 	if err := u.deleteProven(ctx, csv, all, ownership); err != nil {
-		return false, err
+		return deleted, err
 	}
-	// One that was deleted before has a finalizer of another client.
-	return slices.ContainsFunc(owners.Proven(ownership, all), func(o drift.Object) bool { return o.GetDeletionTimestamp() == nil }), nil
+	return deleted, keptByFinalizers(proven)
+}
+
+// keptByFinalizers returns an error for objects that still exist after their deletion.
+func keptByFinalizers(objects []drift.Object) error {
+	var kept RefusedError
+	for _, o := range objects {
+		if len(o.GetFinalizers()) > 0 {
+			kept = append(kept, fmt.Sprintf("finalizers keep %s from being deleted: %s. Remove them, since API servers continue to call its webhooks",
+				drift.KeyOf(o), strings.Join(o.GetFinalizers(), ", ")))
+		}
+	}
+	if len(kept) == 0 {
+		return nil
+	}
+	return kept
 }
 
 // deleteDelegations deletes the permissions that aggregated API servers need for each call.
