@@ -97,7 +97,7 @@ func (s asServed) targetOf(service string, port int32) *intstr.IntOrString {
 	return nil
 }
 
-// ToRender returns a blocked version as it is called, whatever an edit omits: its certificate expires nevertheless.
+// ToRender returns a blocked version as it is called, also if an edit has removed parts: its certificate still expires.
 func (in Input) ToRender() *operatorsv1alpha1.ClusterServiceVersion {
 	if in.RendersAsServed() {
 		return in.asServed(in.CSV)

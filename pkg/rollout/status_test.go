@@ -59,7 +59,7 @@ func TestNoWebhooks(t *testing.T) {
 	installtest.Same(t, "steps", []string{"create Deployment shop/manager"}, stepsOf(c.reconcile()))
 	c.becomeAvailable("manager")
 	plan := c.reconcile()
-	installtest.Same(t, "registrations, and those that are ready", []int32{0, 0}, []int32{plan.Status.Registrations, plan.Status.ReadyRegistrations})
+	installtest.Same(t, "registrations, and ready ones", []int32{0, 0}, []int32{plan.Status.Registrations, plan.Status.ReadyRegistrations})
 	c.expectPhase("without webhooks", succeeded)
 }
 

@@ -33,7 +33,7 @@ func ConfigOf(subscription *operatorsv1alpha1.Subscription) Config {
 	return config
 }
 
-// Propagated omits refused annotations, and those that configure the manager: their change would restart pods.
+// Propagated omits refused annotations, and the manager's own: their change would restart pods.
 func (c Config) Propagated() map[string]string {
 	propagated := maps.Clone(c.Annotations)
 	maps.DeleteFunc(propagated, func(annotation, _ string) bool {
