@@ -169,10 +169,6 @@ bench-pods: ## Measure the installation of 20 CSVs with real pods next to plain 
 demo: ## Bring a cluster up, install the manager and a bundle, and see its webhook deny
 	./hack/demo.sh
 
-.PHONY: recordings
-recordings: ## Record what the commands print in a cluster into docs/recordings
-	./hack/recordings.sh
-
 .PHONY: demo-down
 demo-down: ## Remove what demo left
 	./hack/demo-down.sh
