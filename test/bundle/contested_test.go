@@ -67,7 +67,7 @@ func TestFieldsTakenBackAreAdoptedAgain(t *testing.T) {
 	}
 }
 
-// What the installation created, and Helm has adopted since, is removed only if it is adopted, with all objects of
+// What the installation created, and Helm owns fields of, is removed only if it is adopted, with all objects of
 // the definition.
 func TestTakenOverIsNotRemoved(t *testing.T) {
 	t.Parallel()
@@ -95,7 +95,7 @@ func TestTakenOverIsNotRemoved(t *testing.T) {
 	removal := removeInstallation(t, c, prepared(t, c, b, o), true)
 	messages := strings.Join(removal.Messages, "\n")
 	for n, object := range taken {
-		installtest.Contains(t, messages, deploy.Title(object)+" stays: another client has adopted it since this installation created it (written by helm); --adopt "+references[n]+" removes it")
+		installtest.Contains(t, messages, deploy.Title(object)+" stays: another client owns fields of it (written by helm); --adopt "+references[n]+" removes it")
 		if !e.isThere(t, object) {
 			t.Errorf("%s is removed", deploy.Title(object))
 		}
