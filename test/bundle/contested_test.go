@@ -67,7 +67,7 @@ func TestFieldsTakenBackAreAdoptedAgain(t *testing.T) {
 	}
 }
 
-// What the installation created, and Helm has adopted since, is removed only if it is adopted, with all objects of
+// What the installation created, and Helm owns fields of, is removed only if it is adopted, with all objects of
 // the definition.
 func TestTakenOverIsNotRemoved(t *testing.T) {
 	t.Parallel()
@@ -95,7 +95,7 @@ func TestTakenOverIsNotRemoved(t *testing.T) {
 	removal := removeInstallation(t, c, prepared(t, c, b, o), true)
 	messages := strings.Join(removal.Messages, "\n")
 	for n, object := range taken {
-		installtest.Contains(t, messages, deploy.Title(object)+" stays: another client has adopted it since this installation created it (written by helm); --adopt "+references[n]+" removes it")
+		installtest.Contains(t, messages, deploy.Title(object)+" stays: another client owns fields of it (written by helm); --adopt "+references[n]+" removes it")
 		if !e.isThere(t, object) {
 			t.Errorf("%s is removed", deploy.Title(object))
 		}
@@ -242,16 +242,52 @@ func TestUpgradeIsContinued(t *testing.T) {
 // namespace, no dry run can show it.
 func TestDeniedBeforeTheFirstWrite(t *testing.T) {
 	t.Parallel()
-	const user = "definer"
 	e := newEnv(t)
-	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: user}, Rules: []rbacv1.PolicyRule{
-		{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"get", "list"}},
-		{APIGroups: []string{"", "apiextensions.k8s.io"}, Resources: []string{"namespaces", "configmaps", "customresourcedefinitions"}, Verbs: []string{"*"}},
-	}}
-	_, err := e.kube.RbacV1().ClusterRoles().Create(t.Context(), role, metav1.CreateOptions{})
+	c := e.installerOf(t, "definer",
+		rbacv1.PolicyRule{APIGroups: []string{"", "apiextensions.k8s.io"}, Resources: []string{"namespaces", "configmaps", "customresourcedefinitions"}, Verbs: []string{"*"}})
+	p := e.planned(t, c, written(t, "denied", "denied.v1"), "denied")
+	says(t, p.Err(), "denied.v1", `you may not create clusterserviceversions in namespace "denied"`)
+}
+
+// A user who may delete every object of an installation, and not its record, keeps all of it. A record whose objects were
+// deleted without it is deleted by the next removal.
+func TestRecordIsNotUpdated(t *testing.T) {
+	const namespace = "unrecorded"
+	e := newEnv(t)
+	e.namespace(t, namespace)
+	b, o := written(t, namespace, namespace+".v1"), bundle.Options{Namespace: namespace}
+	must(t, applyAll(t, newInstaller(t), b, o))
+	c := e.installerOf(t, "remover", rbacv1.PolicyRule{APIGroups: []string{"operators.coreos.com"}, Resources: []string{"*"}, Verbs: []string{"delete"}})
+	i := prepared(t, c, b, o)
+	removal := removalOf(t, c, i, false)
+	removed, err := c.Uninstall(t.Context(), i, agreedRemoval(t, removal))
+	says(t, err, "nothing was deleted", "ConfigMap unrecorded/bundle-installation.unrecorded: you may not delete configmaps: ask for this permission")
+	installtest.Same(t, "removed objects", 0, len(removed))
+	for _, object := range removal.Delete {
+		installtest.Same(t, deploy.Title(object)+" exists", true, e.isThere(t, object))
+		e.remove(t, e.client(t, object), object.GetName())
+	}
+
+	c = newInstaller(t)
+	removal = removalOf(t, c, i, false)
+	must(t, installer.CheckRemoval(i, removal))
+	installtest.Among(t, removal.Messages, "no object is left to remove; ConfigMap unrecorded/bundle-installation.unrecorded, which records the installation, is brought up to date")
+	_, err = c.Uninstall(t.Context(), i, agreedRemoval(t, removal))
 	must(t, err)
+	record := objectOf(corev1.SchemeGroupVersion.WithKind("ConfigMap"), namespace, deploy.RecordName(namespace))
+	installtest.Same(t, "the record exists", false, e.isThere(t, record))
+	installtest.Error(t, "nothing is left to remove", installer.CheckRemoval(i, removalOf(t, c, i, false)))
+}
+
+// installerOf returns an Installer for a user who may read everything, and has the permissions of a rule.
+func (e *env) installerOf(t *testing.T, user string, rule rbacv1.PolicyRule) *installer.Installer {
+	t.Helper()
+	meta := metav1.ObjectMeta{Name: user}
+	kube.Create(t, e.kube.RbacV1().ClusterRoles(), &rbacv1.ClusterRole{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{
+		{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"get", "list"}}, rule,
+	}})
 	kube.Create(t, e.kube.RbacV1().ClusterRoleBindings(), &rbacv1.ClusterRoleBinding{
-		ObjectMeta: role.ObjectMeta, Subjects: []rbacv1.Subject{{Kind: rbacv1.UserKind, Name: user}}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: user},
+		ObjectMeta: meta, Subjects: []rbacv1.Subject{{Kind: rbacv1.UserKind, Name: user}}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: user},
 	})
 	config := cluster.Config()
 	config.Impersonate = rest.ImpersonationConfig{UserName: user, Groups: []string{"system:authenticated"}}
@@ -260,6 +296,5 @@ func TestDeniedBeforeTheFirstWrite(t *testing.T) {
 		_, err := c.Others(t.Context(), "denied", "")
 		return err == nil
 	})
-	p := e.planned(t, c, written(t, "denied", "denied.v1"), "denied")
-	says(t, p.Err(), "denied.v1", `you may not create clusterserviceversions in namespace "denied"`)
+	return c
 }

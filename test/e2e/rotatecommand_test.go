@@ -28,7 +28,7 @@ func TestRotationOfACompromisedCA(t *testing.T) {
 	t.Parallel()
 	e := newHookEnv(t)
 	compromised := caBundle(e)
-	said := (&terminal{env: e}).works("", "certificates", "rotate", "hook.v1", "--compromised", "-n", e.namespace)
+	said := (&terminal{env: e}).works("", "certificates", "rotate", "hook.v1", "--compromised", "--yes", "-n", e.namespace)
 	installtest.Contains(t, said, "configmaps.hook.example.com: CREATE of configmaps fails (failurePolicy Fail)")
 	e.eventually("the CA is not trusted any more", func() (bool, any) {
 		now := caBundle(e)

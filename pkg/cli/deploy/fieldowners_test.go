@@ -84,8 +84,8 @@ func TestTakenBy(t *testing.T) {
 	}
 }
 
-// What the installation created, and another client has adopted since, is removed only if it is adopted. The line
-// names that client.
+// What the installation created, and another client owns fields of, is removed only if it is adopted. The line names
+// that client.
 func TestRemovalOfWhatAnotherClientTook(t *testing.T) {
 	const reference = "ClusterRole.rbac.authorization.k8s.io/a"
 	role := manifestOf(t, "{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: a}, rules: [{verbs: [get]}]}")
@@ -102,7 +102,7 @@ func TestRemovalOfWhatAnotherClientTook(t *testing.T) {
 		messages []string
 	}{
 		"as it was written": {live: live, line: "ClusterRole a"},
-		"adopted":           {live: taken, messages: []string{"ClusterRole a stays: another client has adopted it since this installation created it (written by helm); --adopt " + reference + " removes it"}},
+		"adopted":           {live: taken, messages: []string{"ClusterRole a stays: another client owns fields of it (written by helm); --adopt " + reference + " removes it"}},
 		"and adopted":       {live: taken, adopted: []string{reference}, line: "ClusterRole a (written by helm)"},
 	} {
 		t.Run(name, func(t *testing.T) {

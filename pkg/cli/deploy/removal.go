@@ -20,7 +20,10 @@ type Removal struct {
 	// Definitions is how many of them are CustomResourceDefinitions, which are deleted with all their objects.
 	Definitions int
 	Messages    []string
+	// StaleRecord reports that no object is left to delete, but that the record has objects or a version that are removed.
+	StaleRecord bool
 	kept        []*unstructured.Unstructured
+	absent      []*unstructured.Unstructured // recorded definitions that do not exist
 	takenBy     map[types.UID][]string
 }
 
@@ -98,8 +101,10 @@ func (r *Removal) Restrict(record Record, earlier []Record, adopted []string, li
 	left := r.leftovers(record)
 	going = slices.Concat(going, left, last)
 	r.Delete, r.Definitions, r.takenBy = nil, 0, map[types.UID][]string{}
+	exists := false
 	for _, o := range going {
 		there, err := live(o)
+		exists = exists || there != nil
 		manifest := o
 		if slices.Contains(left, o) && there != nil {
 			manifest = there // That of the previous version is not known.
@@ -124,6 +129,30 @@ func (r *Removal) Restrict(record Record, earlier []Record, adopted []string, li
 			r.Definitions++
 		}
 	}
+	if exists {
+		return nil
+	}
+	return r.cleanUp(record, live)
+}
+
+// cleanUp finds out what a record still has that a removal has deleted: the update of the record may have failed.
+func (r *Removal) cleanUp(record Record, live func(*unstructured.Unstructured) (*unstructured.Unstructured, error)) error {
+	for _, e := range record.Objects {
+		if !groupkind.Is(&e, groupkind.CustomResourceDefinition) {
+			continue
+		}
+		there, err := live(e.object())
+		if err != nil {
+			return err
+		}
+		if there == nil {
+			r.absent = append(r.absent, e.object())
+		}
+	}
+	r.StaleRecord = record.CSV != "" || record.Next != "" || len(r.RecordAfter(record, nil).Objects) < len(record.Objects)
+	if r.StaleRecord {
+		r.Messages = append(r.Messages, fmt.Sprintf("no object is left to remove; ConfigMap %s/%s, which records the installation, is brought up to date", record.Namespace, RecordName(record.Package)))
+	}
 	return nil
 }
 
@@ -146,7 +175,7 @@ func (r *Removal) names(o *unstructured.Unstructured) bool {
 	return contains(slices.Concat(r.Delete, r.kept), o)
 }
 
-// Removes reports whether --adopt names a live object, or the installation created it and no other client adopted it.
+// Removes reports whether --adopt names a live object, or the installation created it and no other client owns fields of it.
 func (r Record) Removes(manifest, live *unstructured.Unstructured, adopted []string) bool {
 	return slices.Contains(adopted, Reference(live)) || r.Created(live) && len(TakenBy(manifest, live)) == 0
 }
@@ -159,7 +188,7 @@ func isGroupOf(live *unstructured.Unstructured, records []Record) bool {
 // RecordAfter returns the record of the objects that stay: the definitions, which a later installation may change again,
 // and an OperatorGroup that other operators need, which is removed with the last of them.
 func (r Removal) RecordAfter(record Record, removed []*unstructured.Unstructured) Record {
-	rest, _ := record.Without(removed)
+	rest, _ := record.Without(slices.Concat(removed, r.absent))
 	rest.CSV, rest.Next = "", ""
 	rest.Objects = slices.DeleteFunc(rest.Objects, func(e Recorded) bool {
 		return !e.Created || !groupkind.Is(&e, groupkind.CustomResourceDefinition)
@@ -181,7 +210,7 @@ func (r Record) KeptMessage(manifest, live *unstructured.Unstructured) string {
 		return fmt.Sprintf("Subscription %s stays%s", live.GetName(), manualDeletion(live, "subscription.operators.coreos.com"))
 	}
 	if r.Created(live) {
-		return fmt.Sprintf("%s stays: another client has adopted it since this installation created it%s; --adopt %s removes it", Title(live), writers(TakenBy(manifest, live)), Reference(live))
+		return fmt.Sprintf("%s stays: another client owns fields of it%s; --adopt %s removes it", Title(live), writers(TakenBy(manifest, live)), Reference(live))
 	}
 	return fmt.Sprintf("%s stays: this installation did not create it%s; --adopt %s removes it", Title(live), writtenBy(live), Reference(live))
 }

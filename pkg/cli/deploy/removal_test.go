@@ -118,3 +118,41 @@ func TestOwn(t *testing.T) {
 		})
 	}
 }
+
+// A record whose objects were deleted is brought up to date by the next removal: the update after the deletion may have
+// failed. Definitions that exist stay in it.
+func TestStaleRecord(t *testing.T) {
+	crd := Recorded{TypeMeta: metav1.TypeMeta{APIVersion: "apiextensions.k8s.io/v1", Kind: "CustomResourceDefinition"}, Name: "shop", UID: "1", Created: true}
+	role := Recorded{TypeMeta: metav1.TypeMeta{APIVersion: "rbac.authorization.k8s.io/v1", Kind: "Role"}, Namespace: "mall", Name: "shop", UID: "2", Created: true}
+	for name, test := range map[string]struct {
+		record Record
+		exists []string // kinds
+		stale  bool
+		after  int // recorded objects
+	}{
+		"of an installation":               {Record{CSV: "shop.v1", Objects: []Recorded{crd, role}}, []string{"CustomResourceDefinition", "Role"}, false, 1},
+		"all objects are deleted":          {Record{CSV: "shop.v1", Objects: []Recorded{crd, role}}, nil, true, 0},
+		"without objects":                  {Record{CSV: "shop.v1"}, nil, true, 0},
+		"the definition stays":             {Record{CSV: "shop.v1", Objects: []Recorded{crd, role}}, []string{"CustomResourceDefinition"}, true, 1},
+		"of a definition that stays":       {Record{Objects: []Recorded{crd}}, []string{"CustomResourceDefinition"}, false, 1},
+		"of a definition that was deleted": {Record{Objects: []Recorded{crd}}, nil, true, 0},
+		"none":                             {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			live := func(o *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+				if !slices.Contains(test.exists, o.GetKind()) {
+					return nil, nil
+				}
+				o = o.DeepCopy()
+				o.SetUID(map[string]types.UID{"CustomResourceDefinition": "1", "Role": "2"}[o.GetKind()])
+				return o, nil
+			}
+			r := Removal{Delete: []*unstructured.Unstructured{role.object()}}
+			installtest.Must(t, r.Restrict(test.record, nil, nil, live))
+			installtest.Same(t, "stale", test.stale, r.StaleRecord)
+			after := r.RecordAfter(test.record, r.Delete)
+			installtest.Same(t, "recorded after it", test.after, len(after.Objects))
+			installtest.Same(t, "version after it", "", after.CSV)
+		})
+	}
+}

@@ -8,6 +8,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
 )
@@ -33,9 +34,17 @@ func (a applier) denied(ctx context.Context, p Plan) (refused []error, err error
 	return refused, nil
 }
 
-// undeletable returns which objects the user may not delete. It asks for permissions only: an earlier deletion may end the
-// webhook or policy that would refuse a later one.
-func (a applier) undeletable(ctx context.Context, objects []*unstructured.Unstructured) (refused []error, err error) {
+// undeletable returns which objects the user may not delete, and which of the records that change the user may not write.
+// It asks for permissions only: an earlier deletion may end the webhook or policy that would refuse a later one.
+func (a applier) undeletable(ctx context.Context, objects []*unstructured.Unstructured, records []deploy.Record) (refused []error, err error) {
+	ask := func(title string, attributes authorizationv1.ResourceAttributes) error {
+		allowed, err := a.may(ctx, attributes)
+		if err == nil && !allowed {
+			resource := schema.GroupResource{Group: attributes.Group, Resource: attributes.Resource}
+			refused = append(refused, fmt.Errorf("%s: you may not %s %s: ask for this permission", title, attributes.Verb, resource))
+		}
+		return err
+	}
 	for _, o := range objects {
 		kind := o.GroupVersionKind()
 		mapping, err := a.mapper.RESTMapping(kind.GroupKind())
@@ -43,11 +52,17 @@ func (a applier) undeletable(ctx context.Context, objects []*unstructured.Unstru
 			continue
 		}
 		attributes := authorizationv1.ResourceAttributes{Namespace: o.GetNamespace(), Name: o.GetName(), Group: kind.Group, Resource: mapping.Resource.Resource, Verb: "delete"}
-		switch allowed, err := a.may(ctx, attributes); {
-		case err != nil:
+		if err := ask(deploy.Title(o), attributes); err != nil {
 			return nil, err
-		case !allowed:
-			refused = append(refused, fmt.Errorf("%s: you may not delete it: ask for this verb", deploy.Title(o)))
+		}
+	}
+	for _, rest := range records {
+		attributes := authorizationv1.ResourceAttributes{Namespace: rest.Namespace, Name: deploy.RecordName(rest.Package), Resource: "configmaps", Verb: "update"}
+		if len(rest.Objects) == 0 {
+			attributes.Verb = "delete"
+		}
+		if err := ask(fmt.Sprintf("ConfigMap %s/%s", attributes.Namespace, attributes.Name), attributes); err != nil {
+			return nil, err
 		}
 	}
 	return refused, nil

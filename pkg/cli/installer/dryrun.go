@@ -31,14 +31,18 @@ func (c *Installer) DryRunInstall(p Plan) ([]*unstructured.Unstructured, error) 
 	return taken, p.Err()
 }
 
-// DryRunUninstall prints the API server's answer to each deletion, and returns the objects that exist.
+// DryRunUninstall prints the API server's answer to each deletion, and returns the objects that exist. Of the records, it
+// asks for permissions only.
 func (c *Installer) DryRunUninstall(ctx context.Context, i Installation, removal deploy.Removal) ([]*unstructured.Unstructured, error) {
 	a, err := c.applier(ctx)
 	if err != nil {
 		return nil, err
 	}
+	refused, err := c.unremovable(ctx, a, i, removal, nil) // The API server answers about each object.
+	if err != nil {
+		return nil, err
+	}
 	var there []*unstructured.Unstructured
-	var refused []error
 	for _, o := range removal.Delete {
 		err := a.dryRunDelete(ctx, o)
 		switch {

@@ -10,10 +10,14 @@ import (
 	"testing"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
@@ -35,14 +39,17 @@ func answers(t *testing.T, texts map[string]string, more func(*http.ServeMux)) *
 	return c
 }
 
-// A user who may delete only a part of an installation keeps all of it, and the error names what is refused.
+// A user who may delete only a part of an installation, or who may not update its record, keeps all of it. The error names
+// what is refused.
 func TestRemovalIsRefusedBeforehand(t *testing.T) {
 	var deleted []string
 	c := answers(t, map[string]string{
 		"/api":                               `{"kind": "APIVersions", "versions": ["v1"]}`,
 		"/apis":                              `{"kind": "APIGroupList", "apiVersion": "v1", "groups": [{"name": "rbac.authorization.k8s.io", "versions": [{"groupVersion": "rbac.authorization.k8s.io/v1", "version": "v1"}]}]}`,
 		"/api/v1":                            `{"kind": "APIResourceList", "groupVersion": "v1", "resources": []}`,
-		"/apis/rbac.authorization.k8s.io/v1": `{"kind": "APIResourceList", "groupVersion": "rbac.authorization.k8s.io/v1", "resources": [{"name": "clusterroles", "singularName": "clusterrole", "namespaced": false, "kind": "ClusterRole", "verbs": ["delete"]}]}`,
+		"/api/v1/namespaces/mall/configmaps": `{"kind": "ConfigMapList", "apiVersion": "v1", "items": []}`,
+		"/api/v1/namespaces/mall/configmaps/bundle-installation.shop": `{"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": "bundle-installation.shop", "namespace": "mall", "resourceVersion": "1"}, "data": {"record.yaml": "clusterServiceVersion: shop.v1"}}`,
+		"/apis/rbac.authorization.k8s.io/v1":                          `{"kind": "APIResourceList", "groupVersion": "rbac.authorization.k8s.io/v1", "resources": [{"name": "clusterroles", "singularName": "clusterrole", "namespaced": false, "kind": "ClusterRole", "verbs": ["delete"]}]}`,
 	}, func(mux *http.ServeMux) {
 		mux.HandleFunc("DELETE /apis/rbac.authorization.k8s.io/v1/clusterroles/{name}", func(w http.ResponseWriter, r *http.Request) {
 			deleted = append(deleted, r.PathValue("name"))
@@ -58,15 +65,18 @@ func TestRemovalIsRefusedBeforehand(t *testing.T) {
 				t.Error(err)
 			}
 			asked := review.Spec.ResourceAttributes
-			review.Status.Allowed = asked.Name != "kept" || asked.Verb != "delete" || asked.Resource != "clusterroles" || asked.Group != "rbac.authorization.k8s.io"
+			key := strings.Join([]string{asked.Verb, asked.Group, asked.Resource, asked.Namespace, asked.Name}, " ")
+			review.Status.Allowed = key != "delete rbac.authorization.k8s.io clusterroles  kept" && key != "delete  configmaps mall bundle-installation.shop"
 			if err := json.NewEncoder(w).Encode(review); err != nil {
 				t.Error(err)
 			}
 		})
 	})
 	removal := deploy.Removal{Delete: []*unstructured.Unstructured{rbacObject("ClusterRole", "", "first"), rbacObject("ClusterRole", "", "kept"), rbacObject("ClusterRole", "", "last")}}
-	_, err := c.Uninstall(t.Context(), Installation{Print: t.Logf}, ConfirmedRemoval{removal})
+	i := Installation{Bundle: &bundle.Bundle{CSV: &operatorsv1alpha1.ClusterServiceVersion{ObjectMeta: metav1.ObjectMeta{Name: "shop"}}}, Manifests: []*unstructured.Unstructured{rbacObject("Role", "mall", "last")}, Print: t.Logf}
+	_, err := c.Uninstall(t.Context(), i, ConfirmedRemoval{removal})
 	installtest.Error(t, "nothing was deleted", err)
-	installtest.Contains(t, err.Error(), "ClusterRole kept: you may not delete it")
+	installtest.Contains(t, err.Error(), "ClusterRole kept: you may not delete clusterroles.rbac.authorization.k8s.io: ask for this permission",
+		"ConfigMap mall/bundle-installation.shop: you may not delete configmaps: ask for this permission")
 	installtest.Same(t, "deleted", "", strings.Join(deleted, " "))
 }

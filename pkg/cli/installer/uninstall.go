@@ -134,9 +134,9 @@ func count(ctx context.Context, resource metadata.Getter) (deploy.ObjectCounts, 
 	return population, err
 }
 
-// CheckRemoval refuses a removal if none of the objects to delete exists.
+// CheckRemoval refuses a removal if none of the objects to delete exists, and the record has none of them.
 func CheckRemoval(i Installation, removal deploy.Removal) error {
-	if len(removal.Delete) > 0 {
+	if len(removal.Delete) > 0 || removal.StaleRecord {
 		return nil
 	}
 	return fmt.Errorf("%s is not installed in namespace %s, and nothing is left to remove", i.Bundle.CSV.Name, i.Namespace())
@@ -150,7 +150,7 @@ func (c *Installer) Uninstall(ctx context.Context, i Installation, agreed Confir
 	if err != nil {
 		return nil, err
 	}
-	refused, err := a.undeletable(ctx, removal.Delete)
+	refused, err := c.unremovable(ctx, a, i, removal, removal.Delete)
 	switch {
 	case ctx.Err() != nil:
 		return nil, ErrInterrupted
@@ -175,26 +175,48 @@ func (c *Installer) Uninstall(ctx context.Context, i Installation, agreed Confir
 	return removed, c.updateRecords(ctx, i, removal, removed)
 }
 
+// unremovable returns which objects the user may not delete, and which records the user may not update afterwards.
+func (c *Installer) unremovable(ctx context.Context, a applier, i Installation, removal deploy.Removal, objects []*unstructured.Unstructured) ([]error, error) {
+	records, err := c.recordsAfter(ctx, i, removal, removal.Delete)
+	if err != nil {
+		return nil, err
+	}
+	return a.undeletable(ctx, objects, records)
+}
+
 // updateRecords removes the deleted objects from all records of the namespace.
 func (c *Installer) updateRecords(ctx context.Context, i Installation, removal deploy.Removal, removed []*unstructured.Unstructured) error {
 	ctx, cancel := afterInterrupt(ctx)
 	defer cancel()
-	others, err := c.otherRecords(ctx, i)
+	records, err := c.recordsAfter(ctx, i, removal, removed)
 	if err != nil {
 		return err
 	}
+	for _, rest := range records {
+		if err := c.records.delete(ctx, rest); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// recordsAfter returns the records of the namespace that change with the removal of objects.
+func (c *Installer) recordsAfter(ctx context.Context, i Installation, removal deploy.Removal, removed []*unstructured.Unstructured) ([]deploy.Record, error) {
+	others, err := c.otherRecords(ctx, i)
+	if err != nil {
+		return nil, err
+	}
+	var records []deploy.Record
 	for _, other := range others {
 		if rest, changed := other.Without(removed); changed {
-			if err := c.records.delete(ctx, rest); err != nil {
-				return err
-			}
+			records = append(records, rest)
 		}
 	}
 	record, err := c.record(ctx, i)
-	if err != nil || len(record.Objects) == 0 {
-		return err
+	if err == nil && record.Version != "" {
+		records = append(records, removal.RecordAfter(record, removed))
 	}
-	return c.records.delete(ctx, removal.RecordAfter(record, removed))
+	return records, err
 }
 
 func (c *Installer) delete(ctx context.Context, a applier, i Installation, o *unstructured.Unstructured) (there bool, err error) {

@@ -37,7 +37,8 @@ const (
 	Broken Basis = "does not work"
 	// UnderOLM is what OLM v0 does not get to work, and this manager does.
 	UnderOLM Basis = "does not work under OLM v0"
-	// Library is what the validators of operator-framework/api report about more than policy. A cluster confirms some of it.
+	// Library is what OLM's validators report, which are in the Go module operator-framework/api. A cluster refuses some
+	// of it. It accepts the rest, which pipelines and catalogs refuse.
 	Library Basis = "operator-framework/api"
 	// Policy is what works, and is better done otherwise.
 	Policy Basis = "policy"

@@ -76,14 +76,13 @@ func dangerOf(account, where string, rule rbacv1.PolicyRule) int {
 	return danger
 }
 
-// Escalates reports whether a rule makes an account an administrator, or leads there. An account that creates pods can
-// use any ServiceAccount and any Secret of the namespace.
+// Escalates reports whether a rule makes an account an administrator, or leads there. An account that creates pods, or
+// changes their image, can use any ServiceAccount and any Secret of the namespace.
 func Escalates(rule rbacv1.PolicyRule) bool {
-	createsPods := anyOf(rule.Verbs, "*", "create") && anyOf(rule.Resources, "pods") || anyOf(rule.Verbs, "*", "create", "update", "patch") && anyOf(rule.Resources, workloads...)
-	return createsPods || dangerOf("", "", rule) >= leadsToAdministrator
+	return anyOf(rule.Verbs, "*", "create", "update", "patch") && anyOf(rule.Resources, workloads...) || dangerOf("", "", rule) >= leadsToAdministrator
 }
 
-var workloads = []string{"replicationcontrollers", "deployments", "daemonsets", "statefulsets", "replicasets", "jobs", "cronjobs"}
+var workloads = []string{"pods", "replicationcontrollers", "deployments", "daemonsets", "statefulsets", "replicasets", "jobs", "cronjobs"}
 
 func everything(list []string) bool { return slices.Contains(list, "*") }
 

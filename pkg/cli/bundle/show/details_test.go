@@ -75,15 +75,19 @@ func TestBindingsOfPolicies(t *testing.T) {
 		want    []string
 	}{
 		{[]string{`{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingAdmissionPolicyBinding, metadata: {name: b}, spec: {policyName: p, validationActions: [Deny, Audit]}}`}, []string{
-			"what ValidatingAdmissionPolicy p matches", "in all namespaces", "Deny, Audit", "b (ValidatingAdmissionPolicyBinding b, turns on ValidatingAdmissionPolicy p, which the bundle does not bring)",
+			"what ValidatingAdmissionPolicy p matches", "wherever the policy matches Deny, Audit", "b (ValidatingAdmissionPolicyBinding b, turns on ValidatingAdmissionPolicy p, which the bundle does not bring)",
 		}},
 		{[]string{
 			`{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingAdmissionPolicy, metadata: {name: p}, spec: {}}`,
 			`{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingAdmissionPolicyBinding, metadata: {name: b}, spec: {policyName: p, validationActions: [Warn]}}`,
-		}, []string{"Warn", "b (ValidatingAdmissionPolicyBinding b, turns on ValidatingAdmissionPolicy p)"}},
+		}, []string{"where its bindings apply it", "Warn", "b (ValidatingAdmissionPolicyBinding b, turns on ValidatingAdmissionPolicy p)"}},
 		{[]string{`{apiVersion: admissionregistration.k8s.io/v1, kind: MutatingAdmissionPolicyBinding, metadata: {name: b}, spec: {policyName: p, matchResources: {
 namespaceSelector: {matchLabels: {a: b}}, resourceRules: [{operations: [CREATE], apiGroups: [''], apiVersions: [v1], resources: [pods]}]}}}`}, []string{
-			"CREATE pods", "in namespaces with a=b", "b (MutatingAdmissionPolicyBinding b, turns on MutatingAdmissionPolicy p, which the bundle does not bring)",
+			"CREATE pods", "in namespaces with a=b", "failurePolicy of the policy", "b (MutatingAdmissionPolicyBinding b, turns on MutatingAdmissionPolicy p, which the bundle does not bring)",
+		}},
+		{[]string{`{apiVersion: admissionregistration.k8s.io/v1, kind: MutatingAdmissionPolicyBinding, metadata: {name: b}, spec: {policyName: p, matchResources: {
+namespaceSelector: {matchLabels: {env: test}}, objectSelector: {matchLabels: {c: d}}}}}`}, []string{
+			"wherever the policy matches; namespaced objects only in namespaces with env=test, if c=d failurePolicy of the policy",
 		}},
 	} {
 		objects := installtest.Each(c.objects, func(text string) *unstructured.Unstructured { return parsed(t, text) })

@@ -41,7 +41,7 @@ func TestMaliceIsShown(t *testing.T) {
 		"shop   cluster   *   *.*",
 		"other-operator   their scope   all of   what ServiceAccount shop/other-operator may do, which the bundle does not bring",
 		"no account yet (ClusterRole unbound, with labels shop.example.com/collect=true)   where it is bound   create   nodes/proxy",
-		"Deployments\n",
+		"Deployments and other workloads\n",
 		"node   other-operator   registry.example.com/node:1   hostPID, hostNetwork, privileged, capability SYS_ADMIN, hostPath /\nshop   shop   registry.example.com:5000/shop   <none>",
 		"Definitions\n",
 		"certificates.cert-manager.io",

@@ -65,7 +65,7 @@ func (c *contents) plainWebhooks(kind, configuration string, webhooks []admissio
 const validatingPolicy, mutatingPolicy = "ValidatingAdmissionPolicy", "MutatingAdmissionPolicy"
 
 func policyRow(kind, name string, matches *admissionregistrationv1.MatchResources, on *admissionregistrationv1.FailurePolicyType, crds []*apiextensionsv1.CustomResourceDefinition) Webhook {
-	row := Webhook{Type: "Policy", Name: name, Object: kind + " " + name, Where: "as its bindings list", OnFailure: string(ptr.Deref(on, admissionregistrationv1.Fail))}
+	row := Webhook{Type: "Policy", Name: name, Object: kind + " " + name, Where: "where its bindings apply it", OnFailure: string(ptr.Deref(on, admissionregistrationv1.Fail))}
 	if matches == nil {
 		return row
 	}
@@ -75,11 +75,12 @@ func policyRow(kind, name string, matches *admissionregistrationv1.MatchResource
 	return row
 }
 
-// bindingRow is the row of a binding, which turns on a policy. The policy may be one of the cluster.
+// bindingRow is the row of a binding, which turns on a policy. The policy may be one of the cluster, and may match
+// cluster-scoped objects, which a namespaceSelector does not limit.
 func (c *contents) bindingRow(kind, name, policy string, matches *admissionregistrationv1.MatchResources) Webhook {
 	row := Webhook{
 		Type: "Policy", Name: name, Object: fmt.Sprintf("%sBinding %s, turns on %s %s", kind, name, kind, policy),
-		Intercepts: []string{fmt.Sprintf("what %s %s matches", kind, policy)}, Where: "in all namespaces", OnFailure: "as the policy says",
+		Intercepts: []string{fmt.Sprintf("what %s %s matches", kind, policy)}, Where: "wherever the policy matches", OnFailure: "failurePolicy of the policy",
 	}
 	if !c.bringsPolicy(kind, policy) {
 		row.Object += ", which the bundle does not bring"
@@ -87,7 +88,9 @@ func (c *contents) bindingRow(kind, name, policy string, matches *admissionregis
 	if matches == nil {
 		return row
 	}
-	row.Where = selectedBy(matches.NamespaceSelector).inside
+	if text := selectorText(matches.NamespaceSelector); text != "" {
+		row.Where += "; namespaced objects only in namespaces with " + text
+	}
 	if text := selectorText(matches.ObjectSelector); text != "" {
 		row.Where += ", if " + text
 	}

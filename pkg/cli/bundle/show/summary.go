@@ -67,7 +67,7 @@ type Definition struct {
 
 // Object is an object that none of the other lists of a Summary has.
 type Object struct {
-	Kind      string `json:"kind"` // "Deployment.apps"
+	Kind      string `json:"kind"` // "NetworkPolicy.networking.k8s.io"
 	Namespace string `json:"namespace,omitempty"`
 	Name      string `json:"name"`
 	// Details are the fields that decide how dangerous a Secret or a PriorityClass is.

@@ -32,7 +32,7 @@ func (s Summary) PrintNotice(out output.Writer) {
 	section(out, "Permissions", []string{"ACCOUNT", "IN", "MAY", "ON"}, s.Permissions, func(p Permission) []string {
 		return []string{p.Account, p.Where, p.Verbs, p.On}
 	})
-	section(out, "Deployments", []string{"NAME", "ACCOUNT", "IMAGES", "HOST ACCESS"}, s.Deployments, func(d Deployment) []string {
+	section(out, "Deployments and other workloads", []string{"NAME", "ACCOUNT", "IMAGES", "HOST ACCESS"}, s.Deployments, func(d Deployment) []string {
 		return []string{strings.TrimSpace(d.Kind + " " + d.Name), d.Account, strings.Join(d.Images, ", "), cmp.Or(strings.Join(d.HostAccess, ", "), "<none>")}
 	})
 	section(out, "Definitions", []string{"NAME", "KIND", "SCOPE", "VERSIONS"}, s.Definitions, func(d Definition) []string {

@@ -19,12 +19,14 @@ func newUninstallCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "uninstall DIR|IMAGE",
 		Short: "Remove an installed bundle, webhooks first; keeps CustomResourceDefinitions by default",
-		Long: `Prints what is kept and asks for confirmation. If the user may not delete one of the objects, nothing is
-deleted. The ClusterServiceVersion is deleted first, and its webhooks before their servers. An OperatorGroup
-that a bundle created is deleted with the last operator of its namespace. CustomResourceDefinitions and
-their objects are kept. With --delete-crds they are deleted after a second confirmation (--yes-delete-crds),
-before the ClusterServiceVersion, so that its operator can convert and finalize their objects. If an object
-is not deleted within --patience, the command ends and prints the cause: run it again to continue.
+		Long: `Prints what is kept and asks for confirmation. If the user may not delete one of the objects, or may not
+write the record of the installation, nothing is deleted. If only the record is left, the command removes
+from it what no longer exists. The ClusterServiceVersion is deleted first, and its webhooks before their
+servers. An OperatorGroup that a bundle created is deleted with the last operator of its namespace.
+CustomResourceDefinitions and their objects are kept. With --delete-crds they are deleted after a second
+confirmation (--yes-delete-crds), before the ClusterServiceVersion, so that its operator can convert and
+finalize their objects. If an object is not deleted within --patience, the command ends and prints the
+cause: run it again to continue.
 OperatorGroup and Subscription are deleted last: an interrupted removal finds its namespaces in them.
 
 Exit codes: 0 removed; 1 not installed, refused, or no progress; 130 interrupted.`,

@@ -3,7 +3,6 @@ package certificates
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -29,14 +28,15 @@ import (
 )
 
 func newRotateCommand(connection flags.Cluster) *cobra.Command {
-	compromised := false
+	compromised, yes := false, false
 	cmd := &cobra.Command{
 		Use:   "rotate CSV",
 		Short: "Replace the serving certificates of a ClusterServiceVersion's webhooks now",
 		Long: "Requests new serving certificates. The new CA is trusted before a pod serves its certificate, and the previous CA until no pod does. " +
 			"So no call fails, provided that pods reload their certificate or drain on SIGTERM.\n\n" +
 			"With --compromised, the previous CA is no longer trusted. Calls fail until each pod serves its new certificate and each API server has the new CA. " +
-			"The command prints which calls these are before it requests the rotation.",
+			"The command prints which calls these are, and asks for confirmation, before it requests the rotation.\n\n" +
+			"The command refuses a ClusterServiceVersion that is a copy, and one that no manager has reconciled: no manager would carry out the request.",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: flags.FirstArgument(connection.Names(cluster.ClusterServiceVersions)),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -48,45 +48,51 @@ func newRotateCommand(connection flags.Cluster) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return rotate(cmd.Context(), terminal.Stdout(cmd), c.OLM, types.NamespacedName{Namespace: namespace, Name: args[0]}, compromised, time.Now())
+			out, of := terminal.Stdout(cmd), types.NamespacedName{Namespace: namespace, Name: args[0]}
+			return rotate(cmd.Context(), out, c.OLM, of, compromised, func() error {
+				return terminal.Confirm(cmd, out, yes, fmt.Sprintf("Rotate the certificates of ClusterServiceVersion %s, and stop trusting the previous CAs at once?", of))
+			}, time.Now())
 		},
 	}
 	cmd.Flags().BoolVar(&compromised, "compromised", false, "stop trusting the previous CAs at once; calls fail until the pods serve new certificates")
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask for confirmation of --compromised")
 	return cmd
 }
 
-func rotate(ctx context.Context, out output.Writer, client *olmclient.Client, of types.NamespacedName, compromised bool, now time.Time) error {
+func rotate(ctx context.Context, out output.Writer, client *olmclient.Client, of types.NamespacedName, compromised bool, confirm func() error, now time.Time) error {
 	rollout, err := client.WebhookRollouts(of.Namespace).Get(ctx, of.Name, metav1.GetOptions{})
-	if err != nil && !apierrors.IsNotFound(err) {
+	reconciled := !apierrors.IsNotFound(err)
+	if err != nil && reconciled {
 		return fmt.Errorf("WebhookRollout %s: %w", of, err)
 	}
 	provider := rollout.Status.Provider
-	if provider == managerv1alpha1.ProviderNone {
-		return fmt.Errorf("ClusterServiceVersion %s: nothing was requested: the administrator manages its certificates (provider none): %s", of, remedy(compromised))
-	}
 	order := now.UTC().Format(time.RFC3339Nano)
 	if compromised {
 		order = wellknown.RotateCompromised + " " + order
 	}
-	printed := int64(-1) // the generation whose losses are printed
+	confirmed := int64(-1) // the generation whose losses are confirmed
 	err = retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 		csv, err := client.ClusterServiceVersions(of.Namespace).Get(ctx, of.Name, metav1.GetOptions{})
 		if err != nil {
 			return err
 		}
-		if !csvspec.HasRegistrations(csv) {
-			return errNoCertificates
+		if reason := ignored(csv, of, reconciled, provider, compromised); reason != "" {
+			return fmt.Errorf("nothing was requested: %s", reason)
 		}
-		if compromised && csv.Generation != printed {
+		if compromised && csv.Generation != confirmed {
+			// A bad request may mean that a webhook does not support dry runs.
+			if err := request(ctx, client, of, csv.ResourceVersion, order, metav1.DryRunAll); err != nil && !apierrors.IsBadRequest(err) {
+				return err
+			}
 			printLosses(out, csv)
-			printed = csv.Generation
+			if err := confirm(); err != nil {
+				return err
+			}
+			confirmed = csv.Generation
 		}
 		return request(ctx, client, of, csv.ResourceVersion, order)
 	})
-	switch {
-	case errors.Is(err, errNoCertificates):
-		return fmt.Errorf("nothing was requested: ClusterServiceVersion %s %w", of, err)
-	case err != nil:
+	if err != nil {
 		return fmt.Errorf("ClusterServiceVersion %s: %w", of, err)
 	}
 	out.Printf("rotation requested; to follow it: kubectl webhooks certificates -n %s\n", of.Namespace)
@@ -100,16 +106,31 @@ func rotate(ctx context.Context, out output.Writer, client *olmclient.Client, of
 	return nil
 }
 
-var errNoCertificates = errors.New("declares no webhooks and owns no APIServices: it has no serving certificates")
+// ignored returns why no manager would carry out a request; empty if a manager would.
+func ignored(csv *operatorsv1alpha1.ClusterServiceVersion, of types.NamespacedName, reconciled bool, provider managerv1alpha1.CertificateProvider, compromised bool) string {
+	switch {
+	case csv.IsCopied():
+		return fmt.Sprintf("it is a copy, which managers ignore: rotate the certificates of the original, with -n %s", csv.Labels[operatorsv1alpha1.CopiedLabelKey])
+	case !csvspec.HasRegistrations(csv):
+		return "it declares no webhooks and owns no APIServices: it has no serving certificates"
+	case !reconciled:
+		return fmt.Sprintf("no manager has reconciled it, since it has no WebhookRollout: check that a manager is installed and running (kubectl get deployment -n olm-webhook-manager), "+
+			"and that its --namespaces, if set, include %s; then run the same command again", of.Namespace)
+	case provider == managerv1alpha1.ProviderNone:
+		return "the administrator manages its certificates (provider none): " + remedy(compromised)
+	default:
+		return ""
+	}
+}
 
-func request(ctx context.Context, client *olmclient.Client, of types.NamespacedName, resourceVersion, order string) error {
+func request(ctx context.Context, client *olmclient.Client, of types.NamespacedName, resourceVersion, order string, dryRun ...string) error {
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
 		"resourceVersion": resourceVersion, "annotations": map[string]string{wellknown.AnnotationRotate: order},
 	}})
 	if err != nil {
 		return err
 	}
-	_, err = client.ClusterServiceVersions(of.Namespace).Patch(ctx, of.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: wellknown.FieldManager})
+	_, err = client.ClusterServiceVersions(of.Namespace).Patch(ctx, of.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: wellknown.FieldManager, DryRun: dryRun})
 	return err
 }
 
@@ -118,7 +139,7 @@ func remedy(compromised bool) string {
 	where := "replace them where they are created"
 	if compromised {
 		where = "replace them where they are created, under another CA, and remove the old one from what is injected as caBundle, which makes calls fail until pods serve the new certificate"
-		again = ", and request the rotation again once it does"
+		again = ", and request the rotation again when kubectl webhooks certificates shows PROVIDER manager"
 	}
 	return fmt.Sprintf("%s; or have the manager issue them, with %s: %s in spec.config.annotations of the Subscription%s",
 		where, wellknown.AnnotationCertificateProvider, managerv1alpha1.ProviderManager, again)
