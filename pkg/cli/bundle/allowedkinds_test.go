@@ -6,6 +6,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
@@ -57,7 +59,19 @@ func TestVersionsOfARemoval(t *testing.T) {
 	o := Options{AllowKinds: []schema.GroupKind{{Group: "admissionregistration.k8s.io", Kind: "ValidatingAdmissionPolicy"}}}
 	_, err := Manifests(b, o)
 	installtest.Error(t, "write it with apiVersion admissionregistration.k8s.io/v1", err)
-	o.AllowVersions = true
+	o.Removal = true
+	_, err = Manifests(b, o)
+	installtest.Must(t, err)
+}
+
+// A removal also refuses no target namespaces of an OperatorGroup that was changed since.
+func TestRefusedScopeOfARemoval(t *testing.T) {
+	b := InspectFS(files(nil), "test")
+	b.CSV.Spec.InstallModes = []operatorsv1alpha1.InstallMode{{Type: operatorsv1alpha1.InstallModeTypeOwnNamespace, Supported: true}}
+	o := Options{Watch: []string{""}}
+	_, err := Manifests(b, o)
+	installtest.Error(t, "AllNamespaces", err)
+	o.Removal = true
 	_, err = Manifests(b, o)
 	installtest.Must(t, err)
 }

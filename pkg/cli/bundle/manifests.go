@@ -33,8 +33,8 @@ type Options struct {
 	// Namespaced reports which kinds are namespaced. Known kinds and kinds of the bundle need no entry.
 	Namespaced map[schema.GroupKind]bool
 	AllowKinds []schema.GroupKind
-	// AllowVersions is for a removal, which needs the names of the objects only.
-	AllowVersions bool
+	// Removal allows every version and all watched namespaces: a removal needs the names of the objects only.
+	Removal bool
 }
 
 // RefusedError is returned for a bundle with objects that are not applied. Manifests has all objects.
@@ -59,7 +59,7 @@ func Manifests(b *Bundle, o Options) ([]*unstructured.Unstructured, error) {
 	if err != nil {
 		return nil, err
 	}
-	refusals := slices.DeleteFunc(b.Refusals(o.AllowKinds), func(r Refusal) bool { return o.AllowVersions && r.Path == pathOfVersion })
+	refusals := slices.DeleteFunc(b.Refusals(o.AllowKinds), func(r Refusal) bool { return o.Removal && r.Path == pathOfVersion })
 	if len(refusals) > 0 {
 		return nil, &RefusedError{Manifests: all, Refusals: refusals}
 	}
@@ -101,7 +101,7 @@ type installation struct {
 	Options
 }
 
-// operatorGroup returns an error if the operator does not support the namespaces to watch.
+// operatorGroup returns an error if the operator does not support the namespaces to watch, unless it is removed.
 func (i installation) operatorGroup() (*operatorsv1.OperatorGroup, error) {
 	watch := i.Watch
 	if watch == nil && !i.Supports(operatorsv1alpha1.InstallModeTypeAllNamespaces) {
@@ -118,7 +118,7 @@ func (i installation) operatorGroup() (*operatorsv1.OperatorGroup, error) {
 	if failure == nil {
 		failure = covered.Supported(i.CSV)
 	}
-	if failure != nil {
+	if failure != nil && !i.Removal {
 		return nil, errors.New(failure.Message)
 	}
 	return group, nil

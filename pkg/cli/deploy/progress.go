@@ -8,6 +8,7 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/utils/ptr"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
@@ -156,6 +157,37 @@ func (l Observation) allWebhooksLive() bool {
 	}
 	return meta.IsStatusConditionTrue(l.Rollout.Status.Conditions, managerv1alpha1.ConditionReady) &&
 		!slices.ContainsFunc(l.deployments(), func(d managerv1alpha1.DeploymentStatus) bool { return d.State != managerv1alpha1.DeploymentAvailable })
+}
+
+// LiveWebhooks is the end of the message that an operator is installed: how many of its webhooks are registered, and which are
+// disabled.
+func LiveWebhooks(rollout *managerv1alpha1.WebhookRollout) string {
+	live, all := 0, 0
+	var disabled []string
+	for _, d := range rollout.Status.Deployments {
+		for _, w := range d.Webhooks {
+			all++
+			switch w.State {
+			case managerv1alpha1.WebhookRegistered:
+				live++
+			case managerv1alpha1.WebhookDisabled:
+				disabled = append(disabled, w.GenerateName)
+			}
+		}
+	}
+	switch {
+	case all == 0:
+		return ""
+	case live == all && all == 1:
+		return ", its webhook is live"
+	case live == all:
+		return ", its webhooks are live"
+	case len(disabled) == 0:
+		return fmt.Sprintf(", live webhooks: %d of %d", live, all)
+	default:
+		return fmt.Sprintf(", live webhooks: %d of %d; disabled by the config of Subscription %s: %s", live, all,
+			ptr.Deref(rollout.Status.Subscription, managerv1alpha1.SubscriptionReference{}).Name, strings.Join(disabled, ", "))
+	}
 }
 
 // Converts reports whether the operator's webhook converts a live definition: its awaited versions can be served.

@@ -187,3 +187,26 @@ func TestServingAwaitedVersions(t *testing.T) {
 		})
 	}
 }
+
+func TestLiveWebhooks(t *testing.T) {
+	for name, test := range map[string]struct {
+		states []managerv1alpha1.WebhookState
+		want   string
+	}{
+		"none":         {nil, ""},
+		"one":          {[]managerv1alpha1.WebhookState{"Registered"}, ", its webhook is live"},
+		"two":          {[]managerv1alpha1.WebhookState{"Registered", "Registered"}, ", its webhooks are live"},
+		"one disabled": {[]managerv1alpha1.WebhookState{"Disabled"}, ", live webhooks: 0 of 1; disabled by the config of Subscription shop: a"},
+		"each":         {[]managerv1alpha1.WebhookState{"Disabled", "Registered", "Pending"}, ", live webhooks: 1 of 3; disabled by the config of Subscription shop: a"},
+		"a change":     {[]managerv1alpha1.WebhookState{"Registered", "Pending"}, ", live webhooks: 1 of 2"},
+	} {
+		rollout := &managerv1alpha1.WebhookRollout{}
+		rollout.Status.Subscription = &managerv1alpha1.SubscriptionReference{Name: "shop"}
+		var all []managerv1alpha1.WebhookStatus
+		for n, state := range test.states {
+			all = append(all, managerv1alpha1.WebhookStatus{GenerateName: string(rune('a' + n)), State: state})
+		}
+		rollout.Status.Deployments = []managerv1alpha1.DeploymentStatus{{Webhooks: all}}
+		installtest.Same(t, name, test.want, LiveWebhooks(rollout))
+	}
+}

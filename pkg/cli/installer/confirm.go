@@ -25,7 +25,11 @@ func Show(out output.Writer, i Installation) Shown {
 	if i.NamespaceWarning != "" {
 		out.Printf("warning: %s\n", i.NamespaceWarning)
 	}
-	ShowNotice(out, i.Bundle, i.Manifests)
+	result := i.Result
+	if result == nil {
+		result = i.Manifests
+	}
+	ShowNotice(out, i.Bundle, result)
 	if suggested := i.Bundle.AuthorsNamespace(); suggested != "" && suggested != i.Namespace() {
 		out.Printf("warning: the bundle suggests namespace %s, and the namespace of this command is %s\n", suggested, i.Namespace())
 	}

@@ -4,13 +4,46 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
 )
+
+// Resulting returns the manifests with the config that an existing Subscription will have, by a dry run: server-side apply
+// leaves the fields of other clients. The dry run overwrites, as the installation does where it is allowed to.
+func (c *Installer) Resulting(ctx context.Context, i Installation) ([]*unstructured.Unstructured, error) {
+	a, err := c.applier(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all := slices.Clone(i.Manifests)
+	for n, o := range all {
+		if !groupkind.Is(o, groupkind.Subscription) {
+			continue
+		}
+		live, err := a.live(ctx, o)
+		if err != nil || live == nil {
+			return all, err
+		}
+		answer, err := a.apply(ctx, deploy.Step{Object: o, Live: live, Action: deploy.Overwrite}, metav1.DryRunAll)
+		if err != nil {
+			return nil, err
+		}
+		all[n] = o.DeepCopy()
+		unstructured.RemoveNestedField(all[n].Object, "spec", "config")
+		if config, has, _ := unstructured.NestedMap(answer.Object, "spec", "config"); has {
+			if err := unstructured.SetNestedMap(all[n].Object, config, "spec", "config"); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return all, nil
+}
 
 // DryRunInstall prints the API server's answer to each object of a plan, and returns the objects that it would store.
 func (c *Installer) DryRunInstall(p Plan) ([]*unstructured.Unstructured, error) {

@@ -39,6 +39,8 @@ func New(config *rest.Config) (*Installer, error) {
 type Installation struct {
 	Bundle    *bundle.Bundle
 	Manifests []*unstructured.Unstructured
+	// Result are the manifests as they are shown (see Resulting); nil for the Manifests themselves.
+	Result []*unstructured.Unstructured
 	// KeptGroup is the message about an existing OperatorGroup that is not changed; empty for none.
 	KeptGroup string
 	// NamespaceWarning is what an administrator has to know of the namespace; empty for nothing.

@@ -1,7 +1,6 @@
 package installer
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -11,8 +10,6 @@ import (
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/olmclient"
 )
 
@@ -51,21 +48,4 @@ func (r operatorReader) subscriptions(ctx context.Context, namespace string) ([]
 
 func unreadableKinds(err error) error {
 	return fmt.Errorf("the manager's kinds are not installed in this cluster, or may not be read: %w", err)
-}
-
-// keepConfig adds what other clients wrote into the config of an existing Subscription: an installation does not remove it.
-func (r operatorReader) keepConfig(ctx context.Context, b *bundle.Bundle, o *bundle.Options) error {
-	subscriptions, err := r.subscriptions(ctx, cmp.Or(o.Namespace, b.SuggestedNamespace()))
-	if err != nil {
-		return err
-	}
-	for _, s := range subscriptions {
-		if s.Spec == nil || s.Spec.Package != b.RecordedPackage() {
-			continue
-		}
-		if o.Config, err = deploy.KeptConfig(o.Config, &s); err != nil {
-			return err
-		}
-	}
-	return nil
 }

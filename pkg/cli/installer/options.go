@@ -149,13 +149,15 @@ func (c *Installer) completeFromInstalled(ctx context.Context, b *bundle.Bundle,
 			o.Watch = deploy.Targets(group)
 		}
 	}
-	if o.Config != nil {
-		return c.operators.keepConfig(ctx, b, o)
+	if o.Config != nil || o.Removal {
+		return nil
 	}
 	subscriptions, err := c.operators.subscriptions(ctx, o.Namespace)
 	for _, s := range subscriptions {
 		if s.Spec != nil && s.Spec.Package == b.RecordedPackage() {
-			o.Config = s.Spec.Config
+			if o.Config, err = deploy.OwnConfig(&s); err != nil {
+				return err
+			}
 		}
 	}
 	return err
@@ -183,8 +185,7 @@ func (c *Installer) UseExistingNames(ctx context.Context, i Installation) error 
 	return nil
 }
 
-// CompleteInstall completes the options as CompleteGroup does, and by the config that other clients wrote. It refuses another
-// version of the same operator.
+// CompleteInstall completes the options as CompleteGroup does. It refuses another version of the same operator.
 func (c *Installer) CompleteInstall(ctx context.Context, b *bundle.Bundle, o *bundle.Options) (kept string, err error) {
 	if o.Namespace == "" {
 		if err := c.checkSuggested(ctx, b.SuggestedNamespace()); err != nil {
@@ -200,9 +201,6 @@ func (c *Installer) CompleteInstall(ctx context.Context, b *bundle.Bundle, o *bu
 		return "", err
 	}
 	if err := deploy.CheckInstall(b.CSV, b.RecordedPackage(), there); err != nil {
-		return "", err
-	}
-	if err := c.operators.keepConfig(ctx, b, o); err != nil {
 		return "", err
 	}
 	return c.CompleteGroup(ctx, b, o)

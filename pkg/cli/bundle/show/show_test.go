@@ -7,6 +7,9 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/output"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
@@ -156,4 +159,14 @@ func TestPermissions(t *testing.T) {
 			installtest.Same(t, "show", c.want, got)
 		})
 	}
+}
+
+// A webhook that the config of the Subscription disables is not called.
+func TestDisabledWebhook(t *testing.T) {
+	b := read(t, "poddefaults/bundle")
+	const name = "pods.poddefault.admission.kubeflow.org"
+	config := &operatorsv1alpha1.SubscriptionConfig{Annotations: map[string]string{wellknown.AnnotationDisabledWebhooks: name}}
+	var got bytes.Buffer
+	Of(b, installtest.OrPanic(bundle.Manifests(b, bundle.Options{Config: config}))).PrintNotice(output.New(&got))
+	installtest.Contains(t, got.String(), name+" (disabled by the config of Subscription poddefaults)")
 }

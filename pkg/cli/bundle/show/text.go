@@ -56,6 +56,8 @@ func (s Summary) printWebhooks(out output.Writer) {
 
 func (w Webhook) title() string {
 	switch {
+	case w.Disabled != "":
+		return fmt.Sprintf("%s (disabled by %s)", w.Name, w.Disabled)
 	case w.Object == "":
 		return w.Name
 	case w.Calls == "":

@@ -15,12 +15,15 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/rules"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/subscriptions"
 )
 
 // Webhook is one row of the table of webhooks.
 type Webhook struct {
 	Type string `json:"type"` // Validating, Mutating, Conversion, APIService, Policy
 	Name string `json:"name"`
+	// Disabled names what disables the webhook; empty for nothing.
+	Disabled string `json:"disabled,omitempty"`
 	// Deployment serves it; empty for what the manager does not serve.
 	Deployment string `json:"deployment,omitempty"`
 	// Object registers the webhook, which calls Calls; both are empty for what the ClusterServiceVersion declares.
@@ -36,8 +39,13 @@ type Webhook struct {
 func (c *contents) webhooks() []Webhook {
 	var all []Webhook
 	covered := coverageOf(c.group)
+	config := subscriptions.ConfigOf(c.subscription)
 	for _, d := range c.csv.Spec.WebhookDefinitions {
-		all = append(all, webhookOf(d, c.definitions, covered))
+		w := webhookOf(d, c.definitions, covered)
+		if config.Disabled(d) {
+			w.Disabled = "the config of Subscription " + config.Subscription
+		}
+		all = append(all, w)
 	}
 	for _, d := range c.csv.Spec.APIServiceDefinitions.Owned {
 		all = append(all, Webhook{

@@ -5,8 +5,8 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
-
-	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle/lint"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/exitcode"
@@ -30,7 +30,7 @@ it prints the cause. -o wide adds the output of status -o wide. After Ctrl-C, th
 with what is written; run the command again for the rest. An existing OperatorGroup in the namespace
 determines the watched namespaces, unless flags set them. Flags that would change the webhooks of
 another operator in the namespace are refused. What another client has written into the config of an
-existing Subscription stays. If --config sets one of these fields to another value, the command asks
+existing Subscription stays and is shown. If --config sets one of these fields to another value, the command asks
 before it overwrites the field. With --yes it refuses, unless --adopt names the Subscription.
 
 Exit codes: 0 installed; 1 refused, or no progress; 130 interrupted.`,
@@ -104,23 +104,16 @@ func (o *installOptions) dryRunLocally(cmd *cobra.Command, i installer.Installat
 
 func (o *installOptions) conclude(cmd *cobra.Command, c *installer.Installer, i installer.Installation) error {
 	out := o.output.Messages(cmd)
-	out.Printf("%s is installed%s\n", i.Bundle.CSV.Name, live(i.Bundle.CSV))
+	rollout, err := c.OLM.WebhookRollouts(i.Namespace()).Get(cmd.Context(), i.Bundle.CSV.Name, metav1.GetOptions{})
+	if err != nil && !apierrors.IsNotFound(err) {
+		return err
+	}
+	out.Printf("%s is installed%s\n", i.Bundle.CSV.Name, deploy.LiveWebhooks(rollout))
 	if o.output.Format != flags.Wide {
 		return nil
 	}
 	out.Printf("\n")
 	return status.PrintWide(cmd.Context(), c.Cluster, i.Namespace(), out)
-}
-
-func live(csv *operatorsv1alpha1.ClusterServiceVersion) string {
-	switch len(csv.Spec.WebhookDefinitions) {
-	case 0:
-		return ""
-	case 1:
-		return ", its webhook is live"
-	default:
-		return ", its webhooks are live"
-	}
 }
 
 func ended(err error) error {

@@ -7,10 +7,11 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"k8s.io/utils/ptr"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs/issuers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle/lint"
@@ -66,8 +67,7 @@ func (o *installOptions) addInstalling(cmd *cobra.Command) {
 	f.StringVar(&o.issuer, "issuer", "", "the issuer of cert-manager that signs, as Issuer/NAME, ClusterIssuer/NAME or KIND.GROUP/NAME")
 }
 
-// withCertificates adds the flags, and reads the config as the manager does: of a file, too, and what an upgrade keeps.
-func (o *installOptions) withCertificates(config *operatorsv1alpha1.SubscriptionConfig) (*operatorsv1alpha1.SubscriptionConfig, error) {
+func (o *installOptions) withCertificates(config *operatorsv1alpha1.SubscriptionConfig) *operatorsv1alpha1.SubscriptionConfig {
 	chosen := map[string]string{wellknown.AnnotationCertificateProvider: o.certificates, wellknown.AnnotationCertManagerIssuer: o.issuer}
 	for annotation, value := range chosen {
 		if value == "" {
@@ -81,10 +81,18 @@ func (o *installOptions) withCertificates(config *operatorsv1alpha1.Subscription
 		}
 		config.Annotations[annotation] = value
 	}
-	if _, err := issuers.ChoiceOf(ptr.Deref(config, operatorsv1alpha1.SubscriptionConfig{}).Annotations); err != nil {
-		return nil, fmt.Errorf("the config of the Subscription: annotation %w", err)
+	return config
+}
+
+// checkCertificates reads the resulting config as the manager does: of flags, of a file, and what stays.
+func checkCertificates(result []*unstructured.Unstructured) error {
+	for _, o := range result {
+		annotations, _, _ := unstructured.NestedStringMap(o.Object, "spec", "config", "annotations")
+		if _, err := issuers.ChoiceOf(annotations); groupkind.Is(o, groupkind.Subscription) && err != nil {
+			return fmt.Errorf("the config of the Subscription: annotation %w", err)
+		}
 	}
-	return config, nil
+	return nil
 }
 
 // adopt asks about each object of another client that the plan would overwrite. --adopt answers, and --yes does not.

@@ -83,9 +83,7 @@ func (o *installOptions) plan(ctx context.Context, c *installer.Installer, b *bu
 	if err != nil {
 		return installer.Installation{}, err
 	}
-	if options.Config, err = o.withCertificates(options.Config); err != nil {
-		return installer.Installation{}, err
-	}
+	options.Config = o.withCertificates(options.Config)
 	if options.Namespaced, err = c.Scopes(ctx, b.Kinds()); err != nil {
 		return installer.Installation{}, err
 	}
@@ -97,7 +95,13 @@ func (o *installOptions) plan(ctx context.Context, c *installer.Installer, b *bu
 	if i.NamespaceWarning, err = c.NamespaceWarning(ctx, i.Namespace()); err != nil {
 		return i, err
 	}
-	return i, c.UseExistingNames(ctx, i)
+	if err := c.UseExistingNames(ctx, i); err != nil || options.Removal {
+		return i, err
+	}
+	if i.Result, err = c.Resulting(ctx, i); err != nil {
+		return i, fmt.Errorf("nothing was changed: %w", err)
+	}
+	return i, checkCertificates(i.Result)
 }
 
 func timedPrinter(out output.Writer) func(format string, args ...any) {

@@ -33,7 +33,7 @@ Exit codes: 0 removed; 1 not installed, refused, or no progress; 130 interrupted
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, shown, err := o.prepare(cmd, args[0], func(c *installer.Installer, ctx context.Context, b *bundle.Bundle, options *bundle.Options) (string, error) {
-				options.AllowKinds, options.AllowVersions = b.KindsToAllow(), true // what is installed may be removed
+				options.AllowKinds, options.Removal = b.KindsToAllow(), true // what is installed may be removed
 				return c.CompleteUninstall(ctx, b, options)
 			})
 			if err != nil {

@@ -17,7 +17,7 @@ func newUpgradeCommand() *cobra.Command {
 		Use:   "upgrade DIR|IMAGE",
 		Short: "Upgrade an installed operator to the version in a bundle, which has to replace it",
 		Long: `Finds the version that the bundle replaces. Its namespace, watched namespaces and config are kept unless
-flags set them. With --config, fields of the config that other clients own are kept, too.
+flags set them. With --config, fields of the config that other clients own are kept and shown, too.
 CustomResourceDefinitions are checked first: the command refuses to remove a version in which objects
 are stored, and a schema that stored objects do not fit. A version that needs a conversion webhook is
 served after that webhook serves, in one write with the conversion, and becomes the storage version at
