@@ -30,8 +30,8 @@ it prints the cause. -o wide adds the output of status -o wide. After Ctrl-C, th
 with what is written; run the command again for the rest. An existing OperatorGroup in the namespace
 determines the watched namespaces, unless flags set them. Flags that would change the webhooks of
 another operator in the namespace are refused. What another client has written into the config of an
-existing Subscription stays and is shown. If --config sets one of these fields to another value, the command asks
-before it overwrites the field. With --yes it refuses, unless --adopt names the Subscription.
+existing Subscription stays and is shown. If --config sets one of these fields to another value, the
+command asks before it overwrites the field. With --yes it refuses, unless --adopt names the Subscription.
 
 Exit codes: 0 installed; 1 refused, or no progress; 130 interrupted.`,
 		Example: `  kubectl webhooks bundle install ./bundle --watch-namespaces shop,stock -n shop-operator
