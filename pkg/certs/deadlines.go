@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 )
 
 // lostSecretTimeout is for a registration of which no reason is known why it is not written. It exceeds the
@@ -76,8 +78,7 @@ func (m *decider) overdue() bool {
 }
 
 func (m *decider) waitMessage(name, what string) string {
-	at := slices.IndexFunc(m.Registrations, func(r Registration) bool { return r.Name == name })
-	r := m.Registrations[at]
+	r := lists.First(m.Registrations, func(r Registration) bool { return r.Name == name })
 	text := name + " " + what
 	if why := r.notWritable(); why != "" {
 		text += ": " + why

@@ -56,17 +56,6 @@ func (e Evidence) count(s Observation) int {
 	return n
 }
 
-// unknownSince counts the pods of a time that are not known to serve what they were given then.
-func (e Evidence) unknownSince(given time.Time) int {
-	n := 0
-	for _, b := range e.Backends {
-		if b.Serves == ServesUnknown && !b.Created.After(given) {
-			n++
-		}
-	}
-	return n
-}
-
 // complete is true without backends, too.
 func (e Evidence) complete() bool { return e.count(ServesCurrent) == len(e.Backends) }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"crypto/x509"
 	"slices"
+	"strings"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/certgeneration"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
@@ -45,41 +46,25 @@ func (f Facts) registeredNumber() int64 {
 }
 
 func (f Facts) firstWithoutTrust(ca *x509.Certificate) string {
-	for _, r := range f.Registrations {
-		if !r.trusts(ca) {
-			return r.Name
-		}
-	}
-	return ""
+	return lists.First(f.Registrations, func(r Registration) bool { return !r.trusts(ca) }).Name
 }
 
 // writtenForEarlier returns the first registration that a manager wrote for an earlier generation. Trust in the
 // CA is not enough if an issuer reuses a trusted CA: a paused manager that was about to end that trust observes
 // an unchanged registration, and its write succeeds.
 func (f Facts) writtenForEarlier(number int64) string {
-	for _, r := range f.Registrations {
-		if r.Generation != 0 && !certgeneration.AtLeast(r.Generation, number) {
-			return r.Name
-		}
-	}
-	return ""
+	return lists.First(f.Registrations, func(r Registration) bool {
+		return r.Generation != 0 && !certgeneration.AtLeast(r.Generation, number)
+	}).Name
 }
 
 func (f Facts) fingerprint() string {
-	all := lists.Map(f.Registrations, func(r Registration) string { return r.Name + " " + r.Version })
+	all := lists.Map(f.Registrations, func(r Registration) string { return r.Name + " " + r.Version + "\n" })
 	slices.Sort(all)
-	text := ""
-	for _, v := range all {
-		text += v + "\n"
-	}
-	return hexSHA256([]byte(text))[:16]
+	return hexSHA256([]byte(strings.Join(all, "")))[:16]
 }
 
 // Registrations are never written for an earlier generation.
 func (f Facts) writtenNumber() int64 {
-	var latest int64
-	for _, r := range f.Registrations {
-		latest = certgeneration.Latest(latest, r.Generation)
-	}
-	return latest
+	return certgeneration.Latest(0, lists.Map(f.Registrations, func(r Registration) int64 { return r.Generation })...)
 }

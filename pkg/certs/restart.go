@@ -2,6 +2,7 @@ package certs
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -55,7 +56,8 @@ func (m *rotation) restartDeadline() time.Time {
 
 // mayServeOther reports whether a pod may have mounted a previous certificate, and it is unknown what it serves.
 func (m *rotation) mayServeOther(seen Evidence) bool {
-	return seen.unknownSince(m.promotedAt.Add(m.policy.ClockSkew)) > 0
+	given := m.promotedAt.Add(m.policy.ClockSkew)
+	return slices.ContainsFunc(seen.Backends, func(b Backend) bool { return b.Serves == ServesUnknown && !b.Created.After(given) })
 }
 
 func (m *rotation) awaitsRestart(seen Evidence) bool {

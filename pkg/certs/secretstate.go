@@ -109,15 +109,12 @@ func (s *state) readCurrent(f Facts, now time.Time) {
 }
 
 func (s *state) readNext(secret *corev1.Secret, now time.Time) {
-	next, err := assemble(Generation{
+	s.next, _ = assemble(Generation{ // nil if it is not usable
 		Number:      numberIn(secret, wellknown.AnnotationNextGeneration),
 		CA:          secret.Data[wellknown.KeyNextCA],
 		Certificate: secret.Data[wellknown.KeyNextCertificate],
 		Key:         secret.Data[wellknown.KeyNextKey],
 	}, now)
-	if err == nil {
-		s.next = next
-	}
 }
 
 func (s *state) authorities() []*x509.Certificate {
@@ -151,10 +148,7 @@ func instantIn(secret *corev1.Secret, annotation string) time.Time {
 
 // parseInstant returns zero for a text that is no time, because a client edited the annotation.
 func parseInstant(text string) time.Time {
-	t, err := time.Parse(time.RFC3339Nano, text)
-	if err != nil {
-		return time.Time{}
-	}
+	t, _ := time.Parse(time.RFC3339Nano, text)
 	return t
 }
 

@@ -5,13 +5,14 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"crypto/x509"
-	"encoding/hex"
 	"encoding/pem"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/certgeneration"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 )
 
 const certificateBlock = "CERTIFICATE"
@@ -80,8 +81,7 @@ func newestFirst(authorities []*x509.Certificate) []*x509.Certificate {
 }
 
 func hexSHA256(data []byte) string {
-	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:])
+	return fmt.Sprintf("%x", sha256.Sum256(data))
 }
 
 // numberOf returns the generation number in the subject of a CA that Mint created.
@@ -95,9 +95,5 @@ func numberOf(ca *x509.Certificate) int64 {
 
 // CAs keep the number when the Secret with the annotation is lost; 0 if none has a number.
 func latestNumber(authorities []*x509.Certificate) int64 {
-	var latest int64
-	for _, ca := range authorities {
-		latest = certgeneration.Latest(latest, numberOf(ca))
-	}
-	return latest
+	return certgeneration.Latest(0, lists.Map(authorities, numberOf)...)
 }

@@ -37,8 +37,7 @@ func (f invalidError) Unwrap() error { return f.error }
 
 func notSigned(err error) error {
 	flaw := ReasonWrongCA
-	var invalid x509.CertificateInvalidError
-	if errors.As(err, &invalid) && invalid.Reason == x509.IncompatibleUsage {
+	if invalid, ok := errors.AsType[x509.CertificateInvalidError](err); ok && invalid.Reason == x509.IncompatibleUsage {
 		flaw = ReasonWrongUsage
 	}
 	return invalidError{flaw, fmt.Errorf("the certificate is not signed for serving by the CA next to it (%w)", err)}
@@ -62,8 +61,7 @@ type Rejection struct {
 func validate(g Generation, names []string, now time.Time) *Rejection {
 	h, err := assemble(g, now)
 	if err != nil {
-		var why invalidError
-		errors.As(err, &why)
+		why, _ := errors.AsType[invalidError](err)
 		return &Rejection{Reason: why.reason, Message: err.Error()}
 	}
 	for _, c := range h.chain {

@@ -148,8 +148,7 @@ func (e *endpoint) readBody(ctx context.Context, w http.ResponseWriter, r *http.
 }
 
 func outcomeOf(err error) outcome {
-	var e *httperror.Error
-	if errors.As(err, &e) && e.Code == http.StatusTooManyRequests {
+	if e, ok := errors.AsType[*httperror.Error](err); ok && e.Code == http.StatusTooManyRequests {
 		return overloaded
 	}
 	return invalid

@@ -37,8 +37,7 @@ type denial struct {
 func (d *denial) Error() string { return "denied: " + d.status.Message }
 
 func denialIn(err error) *metav1.Status {
-	var d *denial
-	if errors.As(err, &d) {
+	if d, ok := errors.AsType[*denial](err); ok {
 		return &d.status
 	}
 	return nil

@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 )
 
 // Namespace is how to find the ClusterServiceVersions of one namespace.
@@ -102,12 +104,9 @@ func (l Lineage) Superseded() bool {
 
 // Successor returns the nearest older version that was installed, which adopts the objects, or nil.
 func (l Lineage) Successor(installed func(*operatorsv1alpha1.ClusterServiceVersion) bool) *operatorsv1alpha1.ClusterServiceVersion {
-	for _, c := range l.Older {
-		if c.DeletionTimestamp == nil && installed(c) {
-			return c
-		}
-	}
-	return nil
+	return lists.First(l.Older, func(c *operatorsv1alpha1.ClusterServiceVersion) bool {
+		return c.DeletionTimestamp == nil && installed(c)
+	})
 }
 
 // Alone reports whether there is no other version.

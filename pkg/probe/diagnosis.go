@@ -89,16 +89,15 @@ func interrupted(target Target) Result {
 
 // withoutAddresses is the cause in a network error, which else also names both ends.
 func withoutAddresses(err error) error {
-	var operation *net.OpError
-	if errors.As(err, &operation) {
+	if operation, ok := errors.AsType[*net.OpError](err); ok {
 		return operation.Err
 	}
 	return err
 }
 
 func isTimeout(err error) bool {
-	var timed net.Error
-	return errors.As(err, &timed) && timed.Timeout()
+	timed, ok := errors.AsType[net.Error](err)
+	return ok && timed.Timeout()
 }
 
 func describe(c *x509.Certificate) string {

@@ -47,6 +47,6 @@ func (t trust) signed(presented []*x509.Certificate) bool {
 		Intermediates: intermediates,
 		CurrentTime:   leaf.NotBefore,
 	})
-	var unknown x509.UnknownAuthorityError
-	return !errors.As(err, &unknown)
+	_, unknown := errors.AsType[x509.UnknownAuthorityError](err)
+	return !unknown
 }

@@ -91,12 +91,8 @@ func (c candidate) accepted() (reason, message string, blocked bool) {
 	if !c.converts() {
 		keys = append(keys, drift.KeyOf(c.webhook.Registration))
 	}
-	for _, key := range keys {
-		if reason, message := c.refused(key); reason != "" {
-			return reason, message, true
-		}
-	}
-	return "", "", false
+	reason, message = c.refused(keys...)
+	return reason, message, reason != ""
 }
 
 // certificateUsable: the serving certificate, if it exists, can be served and verified.

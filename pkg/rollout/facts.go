@@ -42,7 +42,8 @@ func (p *planner) deploymentNames() []string {
 }
 
 // An installation does not fail because a webhook did not answer.
-func (f *facts) refused(key string) (reason, message string) {
+func (f *facts) refused(keys ...string) (reason, message string) {
+	key := lists.First(keys, func(key string) bool { return f.Observed.Refused[key] != "" })
 	switch message = f.Observed.Refused[key]; {
 	case message == "":
 		return "", ""
@@ -65,12 +66,7 @@ func (f *facts) refusal(d render.Deployment) (reason, message string) {
 	if d.AuthDelegator != nil {
 		needs = append(needs, d.AuthDelegator, d.AuthReader)
 	}
-	for _, object := range append(needs, d.Object) {
-		if reason, message := f.refused(drift.KeyOf(object)); reason != "" {
-			return reason, message
-		}
-	}
-	return "", ""
+	return f.refused(lists.Map(append(needs, d.Object), drift.KeyOf)...)
 }
 
 func (f *facts) progressOf(d render.Deployment) workload.Progress {

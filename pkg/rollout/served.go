@@ -10,6 +10,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
@@ -135,12 +136,9 @@ type asServed struct {
 
 // deploymentBehind returns the live Deployment behind a Service; empty for none.
 func (s asServed) deploymentBehind(service string) string {
-	for _, name := range slices.Sorted(maps.Keys(s.observed.Deployments)) {
-		if service == names.Service(name) || service == csvspec.AlternateServiceName(s.csv, name) {
-			return name
-		}
-	}
-	return ""
+	return lists.First(slices.Sorted(maps.Keys(s.observed.Deployments)), func(name string) bool {
+		return service == names.Service(name) || service == csvspec.AlternateServiceName(s.csv, name)
+	})
 }
 
 func (s asServed) list(deployment string) {

@@ -76,12 +76,7 @@ func withoutWebhooks(csv *operatorsv1alpha1.ClusterServiceVersion, previous mana
 
 // olderOwner returns the previous version that a live object belongs to; nil for none.
 func (u Upgrade) olderOwner(live drift.Object) *operatorsv1alpha1.ClusterServiceVersion {
-	for _, older := range u.From {
-		if csvspec.HasOwnerLabels(live, older) {
-			return older
-		}
-	}
-	return nil
+	return lists.First(u.From, func(older *operatorsv1alpha1.ClusterServiceVersion) bool { return csvspec.HasOwnerLabels(live, older) })
 }
 
 // changeOf also returns the Deployment that serves the registration now.

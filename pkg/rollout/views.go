@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
@@ -64,12 +65,7 @@ func (v deploymentView) refusal() string {
 	if v.progress.Reason == managerv1alpha1.ReasonRefusedByAPIServer {
 		return v.progress.Message
 	}
-	for _, w := range v.webhooks {
-		if w.reason == managerv1alpha1.ReasonRefusedByAPIServer {
-			return w.message
-		}
-	}
-	return ""
+	return lists.First(v.webhooks, func(w webhookView) bool { return w.reason == managerv1alpha1.ReasonRefusedByAPIServer }).message
 }
 
 // moving returns the state of a live webhook that is not called as desired yet.

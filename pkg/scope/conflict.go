@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
@@ -51,11 +52,8 @@ func (r Rival) provides(own Claimant) []string {
 	if r.CSV == nil {
 		return common(kindsOf(own.apis()), annotatedAPIs(r.Scope.Group))
 	}
-	theirs := map[string]bool{}
-	for _, api := range r.apis() {
-		theirs[api.Name] = true
-	}
-	return kindsOf(slices.DeleteFunc(own.apis(), func(api API) bool { return !theirs[api.Name] }))
+	theirs := sets.New(lists.Map(r.apis(), func(api API) string { return api.Name })...)
+	return kindsOf(slices.DeleteFunc(own.apis(), func(api API) bool { return !theirs.Has(api.Name) }))
 }
 
 func kindsOf(apis []API) []string {

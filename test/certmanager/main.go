@@ -46,6 +46,5 @@ func run(kubeconfig string) error {
 	return working.Wait()
 }
 
-// retryAfter is how long a request that failed waits for the next. Tests repair what
-// failed and see it work; an administrator has the hour that is the default.
+// retryAfter is the pause after a failed request. Tests repair the cause, and cannot wait for the default of one hour.
 const retryAfter = time.Second

@@ -14,35 +14,24 @@ const (
 	etcdPeerPort   = "12380"
 )
 
-// addressOf returns a loopback address that belongs to one process alone: all of
-// 127.0.0.0/8 is the machine itself, and a process ID fits into the last 22 bits. So
-// packages that are tested at the same time need not look for free ports, which
-// another process may take before the server does.
+// addressOf returns a loopback address for one process alone: a process ID fits into the last 22 bits of 127.0.0.0/8.
+// Another process cannot take its ports, as it can take a free port before the server does.
 func addressOf(pid int) netip.Addr {
 	return netip.AddrFrom4([4]byte{127, 64 | byte(pid>>16)&63, byte(pid >> 8), byte(pid)})
 }
 
-// Reserve is a port of an address of this machine, for a program that asked to listen there. Until
-// it does, connections are refused; and until the test ends, the kernel hands the port out to no client
-// who asks for any, as it does with one that was merely found free.
-//
-// What keeps it is the accepted end of a connection, next to which others may listen.
+// Reserve returns a port on which a program can listen. Until it listens, connections are refused. Until the test ends,
+// the kernel gives the port to no other program: a connection has been accepted on it, which does not prevent listening.
 func Reserve(t testing.TB, host string) *net.TCPAddr {
 	t.Helper()
-	must := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
 	listener, err := net.Listen("tcp4", net.JoinHostPort(host, "0"))
-	must(err)
+	must(t, err)
 	defer listener.Close()
 	dialled, err := new(net.Dialer).DialContext(t.Context(), "tcp4", listener.Addr().String())
-	must(err)
+	must(t, err)
 	t.Cleanup(func() { dialled.Close() })
 	accepted, err := listener.Accept()
-	must(err)
+	must(t, err)
 	t.Cleanup(func() { accepted.Close() })
 	return listener.Addr().(*net.TCPAddr)
 }

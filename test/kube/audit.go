@@ -13,8 +13,7 @@ import (
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
 )
 
-// AuditLog is the path of a log with a line for each request that an API server has
-// answered. The line may come a moment after the answer.
+// AuditLog is the path of a log with a line for each answered request. The line may come a moment after the answer.
 type AuditLog string
 
 // Available reports whether there is such a log of this cluster.
@@ -73,10 +72,8 @@ func (l AuditLog) Since(place int64) ([]auditv1.Event, error) {
 	}
 }
 
-// Writes returns those of the events that changed something, or tried to, by clients
-// whose user agent contains the text. Leases are not among them: they are written for as
-// long as a controller runs, independent of what it has to do. Nor are Events, which report what was
-// done, nor are reviews (who a caller is, what it may do), of which nothing is stored.
+// Writes returns the writes, and attempts, of clients whose user agent contains the text. It omits Leases, which are
+// written as long as a controller runs, Events, which report what was done, and reviews, which are not stored.
 func Writes(events []auditv1.Event, userAgent string) []auditv1.Event {
 	var found []auditv1.Event
 	for _, event := range events {

@@ -1,11 +1,9 @@
 package kube
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 )
 
@@ -15,16 +13,11 @@ func binaries(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	var bin bytes.Buffer
-	cmd := exec.CommandContext(ctx, "go", "run", "./cmd/cluster", "path", "--light")
-	cmd.Dir = module
-	cmd.Env = append(os.Environ(), "GOWORK=off") // test/cluster has versions of its own
-	cmd.Stdout = &bin
-	cmd.Stderr = os.Stderr
-	if err := cmd.Run(); err != nil {
+	bin, err := goOutput(ctx, module, "run", "./cmd/cluster", "path", "--light")
+	if err != nil {
 		return "", fmt.Errorf("find etcd and kube-apiserver with go run -C %s ./cmd/cluster path --light: %w", module, err)
 	}
-	return string(bytes.TrimSpace(bin.Bytes())), nil
+	return bin, nil
 }
 
 // moduleNextTo finds a module of test/ next to the package under test, or above it.

@@ -16,9 +16,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/olmclient"
 )
 
-// Choose sets in an operator's Subscription, which it makes or replaces, who issues its
-// certificates: a provider, and pairs of further annotations. The Subscription is called as
-// the operator's package is.
+// Choose creates or updates the Subscription of an operator, which has the name of its package, with the provider of its
+// certificates and pairs of further annotations.
 func Choose(ctx context.Context, client *olmclient.Client, namespace, operator, csv string, provider managerv1alpha1.CertificateProvider, more ...string) error {
 	annotations := map[string]string{wellknown.AnnotationCertificateProvider: string(provider)}
 	for i := 0; i < len(more); i += 2 {

@@ -24,11 +24,9 @@ import (
 
 // Cluster is an API server to test against.
 type Cluster struct {
-	// Kubeconfig is the path, or as in KUBECONFIG the paths, by which other programs
-	// find the API server.
+	// Kubeconfig is a path, or several as in KUBECONFIG, for other programs.
 	Kubeconfig string
-	// Audit has every request that the API server answered. It is empty when the cluster
-	// is not the package's own: tests that count requests ask Audit.Available.
+	// Audit has every request that the API server answered; empty if the cluster is not the package's own.
 	Audit AuditLog
 
 	config *rest.Config
@@ -36,8 +34,7 @@ type Cluster struct {
 	atStop []func() error
 }
 
-// Config returns a new copy of what makes a client the cluster's administrator. It does
-// not limit the client's own rate: tests measure the code, not the limit.
+// Config returns a configuration of an administrator, without a rate limit: tests measure the code, not the limit.
 func (c *Cluster) Config() *rest.Config {
 	return rest.CopyConfig(c.config)
 }
@@ -47,8 +44,7 @@ func Main(m *testing.M, cluster **Cluster) {
 	os.Exit(Run(m, cluster))
 }
 
-// Run does what Main does, and returns the code to end the process with. Flags are for
-// the API server, if it is the package's own.
+// Run is Main, but returns the exit code. Flags are for the API server, if it is the package's own.
 func Run(m *testing.M, cluster **Cluster, flags ...string) int {
 	started, err := Start(context.Background(), flags...)
 	if err != nil {
@@ -64,8 +60,7 @@ func Run(m *testing.M, cluster **Cluster, flags ...string) int {
 	return code
 }
 
-// Start returns when the API server is ready. It fails when make programs has not built the
-// binaries.
+// Start returns when the API server is ready. It fails when make programs has not built the binaries.
 func Start(ctx context.Context, flags ...string) (*Cluster, error) {
 	if paths := os.Getenv(clientcmd.RecommendedConfigPathEnvVar); paths != "" {
 		return use(paths)
@@ -96,8 +91,7 @@ func use(paths string) (*Cluster, error) {
 	return &Cluster{Kubeconfig: paths, config: config}, nil
 }
 
-// PATH is the one by which programs find kubectl: that of the package's own cluster is next to
-// its API server.
+// PATH returns a PATH with kubectl, which is next to the API server of the package's own cluster.
 func (c *Cluster) PATH() string {
 	path := os.Getenv("PATH")
 	if c.server == nil {
@@ -113,8 +107,7 @@ func (c *Cluster) TempDir() (string, error) {
 	return dir, err
 }
 
-// Stop ends the API server and removes its files. A cluster that is not the package's
-// own stays as it is.
+// Stop ends the API server and removes its files, if the cluster is the package's own.
 func (c *Cluster) Stop() error {
 	var errs []error
 	for _, stop := range c.atStop {

@@ -16,9 +16,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/programs"
 )
 
-// StartCertManager installs cert-manager's CustomResourceDefinitions and runs its
-// controllers and its cainjector, of its own packages (see test/certmanager), as the
-// cluster's administrator. It ends with the cluster's Stop; its definitions stay.
+// StartCertManager installs the CustomResourceDefinitions of cert-manager, and runs its controllers and its cainjector
+// (see test/certmanager) as an administrator until Stop. The definitions stay.
 func (c *Cluster) StartCertManager(ctx context.Context) error {
 	module, err := moduleNextTo("certmanager")
 	if err != nil {
@@ -62,13 +61,12 @@ func goOutput(ctx context.Context, module string, arguments ...string) (string, 
 	var output bytes.Buffer
 	cmd := exec.CommandContext(ctx, "go", arguments...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = module, &output, os.Stderr
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off") // test/certmanager has versions of its own
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off") // each module of test/ has versions of its own
 	err := cmd.Run()
 	return string(bytes.TrimSpace(output.Bytes())), err
 }
 
-// StartControllers runs controllers of kube-controller-manager, with further flags, until
-// the cluster stops or the function that it returns is called. The cluster must be the package's own.
+// StartControllers runs controllers of kube-controller-manager until stop or Stop. The cluster must be the package's own.
 func (c *Cluster) StartControllers(names []string, flags ...string) (stop func() error, err error) {
 	if c.server == nil {
 		return nil, errors.New("a cluster that exists already has its controllers: unset KUBECONFIG")

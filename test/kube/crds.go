@@ -19,8 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 )
 
-// InstallCRDs applies the CustomResourceDefinitions of the YAML files and returns when
-// the API server serves them all.
+// InstallCRDs applies the CustomResourceDefinitions of YAML files, and returns when the API server serves all of them.
 func (c *Cluster) InstallCRDs(ctx context.Context, paths ...string) error {
 	client, err := apiextensions.NewForConfig(c.config)
 	if err != nil {
@@ -78,14 +77,12 @@ func applyCRD(ctx context.Context, client apiextensions.Interface, object unstru
 	if err != nil {
 		return nil, err
 	}
-	force := true
 	// In kubectl's name, so that a later kubectl apply finds no other client's fields.
 	return client.ApiextensionsV1().CustomResourceDefinitions().Patch(ctx, object.GetName(), types.ApplyPatchType, body,
-		metav1.PatchOptions{FieldManager: "kubectl", Force: &force})
+		metav1.PatchOptions{FieldManager: "kubectl", Force: new(true)})
 }
 
-// WaitUntilServed waits for more than the condition Established, which is true a moment
-// before the first request for an object is answered.
+// WaitUntilServed also requests objects: the condition Established is true before the first request is answered.
 func WaitUntilServed(ctx context.Context, client apiextensions.Interface, name string) error {
 	const limit = time.Minute
 	err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, limit, true, func(ctx context.Context) (bool, error) {

@@ -27,8 +27,7 @@ func (f files) path(name string) string { return filepath.Join(string(f), name) 
 func (f files) kubeconfig() string      { return f.path("kubeconfig") }
 func (f files) audit() AuditLog         { return AuditLog(f.path("audit.log")) }
 
-// write creates the API server's certificate, the token of the one user that there is, a
-// member of system:masters, and the kubeconfig that has both.
+// write creates the certificate of the API server, the token of its only user, an administrator, and the kubeconfig.
 func (f files) write(address netip.Addr) error {
 	certificate, key, err := cert.GenerateSelfSignedCertKey(address.String(), nil, nil)
 	if err != nil {

@@ -120,10 +120,8 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// AwaitRemoval waits until an object no longer exists that a client deletes. The controller that finalizes
-// definitions leaves one alone that another client wrote to at the same time, as happens to one
-// that is young, until it changes again; and so it does, after ever longer, as a change is
-// what another client writes, too.
+// AwaitRemoval waits until a deleted object no longer exists. The controller that finalizes definitions ignores one that
+// another client writes at the same time, until it changes again. So AwaitRemoval changes it, after ever longer pauses.
 func AwaitRemoval(ctx context.Context, resource dynamic.ResourceInterface, name string) error {
 	const limit = time.Minute
 	since, untouched := time.Now(), 500*time.Millisecond

@@ -16,8 +16,7 @@ type process struct {
 	err   error // once ended is closed
 }
 
-// startProcess starts the program with nothing of the environment: a proxy's address in
-// it would be the API server's too, when it calls webhooks.
+// startProcess starts a program without environment: the API server would call webhooks through a proxy named there.
 func startProcess(program, log string, flags []string) (*process, error) {
 	output, err := os.Create(log)
 	if err != nil {
@@ -37,8 +36,7 @@ func startProcess(program, log string, flags []string) (*process, error) {
 	return p, <-started
 }
 
-// run keeps the thread that started the process until the process ends: the kernel
-// would kill it when that thread ends, not when the whole test does.
+// run keeps the thread that started the process: the kernel kills the process when that thread ends.
 func (p *process) run(started chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

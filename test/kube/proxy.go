@@ -29,9 +29,8 @@ const (
 // Judge decides about a write, counted from 1, before it is forwarded.
 type Judge func(n int, r *http.Request) Verdict
 
-// Proxy stands between a client and an API server. It counts the client's writes, in the
-// sense of Writes, and cuts off the ones that the judge selects, so that a test can end
-// a controller at each of its steps.
+// Proxy is between a client and an API server. It counts the client's writes (see Writes), and drops those that the judge
+// selects, so that a test can end a controller at each of its steps.
 type Proxy struct {
 	server *httptest.Server
 	judge  Judge
@@ -40,8 +39,7 @@ type Proxy struct {
 	writes []string
 }
 
-// NewProxy starts a proxy before the API server of the configuration, with whose
-// rights every client of the proxy acts. Without a judge, everything passes.
+// NewProxy starts a proxy. Its clients have the rights of the configuration. Without a judge, everything passes.
 func NewProxy(upstream *rest.Config, judge Judge) (*Proxy, error) {
 	transport, err := rest.TransportFor(upstream)
 	if err != nil {
@@ -64,8 +62,7 @@ func (p *Proxy) Config() *rest.Config {
 	return &rest.Config{Host: p.server.URL, QPS: -1}
 }
 
-// Writes returns all writes so far, in the order of their numbers, each as its
-// method and path.
+// Writes returns the method and path of all writes so far, in the order of their numbers.
 func (p *Proxy) Writes() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -18,8 +18,7 @@ type server struct {
 	etcd, apiServer *process
 }
 
-// startServer starts one server in this process; there cannot be two, for they
-// would have one address.
+// startServer starts the only server of this process: a second one would have the same address.
 func startServer(ctx context.Context, bin string, flags []string) (_ *server, err error) {
 	dir, err := os.MkdirTemp("", "kube-apiserver-")
 	if err != nil {
@@ -44,8 +43,7 @@ func startServer(ctx context.Context, bin string, flags []string) (_ *server, er
 	return s, s.waitUntilReady(ctx)
 }
 
-// waitUntilReady returns when the API server serves and has created the namespace that
-// every test may use.
+// waitUntilReady returns when the API server serves, and has created the namespace default.
 func (s *server) waitUntilReady(ctx context.Context) error {
 	const limit = 2 * time.Minute // about twenty times what it takes on two cores
 	c, err := use(s.kubeconfig())
@@ -88,8 +86,7 @@ func (s *server) stop() error {
 	return os.RemoveAll(string(s.files))
 }
 
-// Etcd is where the API server stores its objects, for tests that read them as they
-// are stored; empty when the cluster is not the package's own.
+// Etcd returns the URL of etcd, for tests that read stored objects; empty if the cluster is not the package's own.
 func (c *Cluster) Etcd() string {
 	if c.server == nil {
 		return ""

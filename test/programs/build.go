@@ -17,8 +17,7 @@ import (
 
 const reportEvery = 15 * time.Second
 
-// Build builds every program that is missing and removes those of earlier sources from the
-// checkout. It reports progress to the given writer, and nothing when no program is missing.
+// Build builds missing programs, reports the progress of that, and removes those of earlier sources from the checkout.
 func Build(ctx context.Context, progress io.Writer) error {
 	root, err := findRoot()
 	if err != nil {

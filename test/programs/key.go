@@ -29,8 +29,7 @@ func findRoot() (string, error) {
 	}
 }
 
-// dir is the directory of a program as it is built from the present sources. Other sources have
-// another directory, so that a test never runs a program of an earlier edit.
+// dir is the directory of a program. Other sources have another one: no test runs a program of an earlier edit.
 func (p program) dir(root string) (string, error) {
 	key, err := p.key(root)
 	if err != nil {

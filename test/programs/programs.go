@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 )
 
 // The programs.
@@ -41,8 +42,7 @@ var all = []program{
 	{name: CertManager, module: "test/certmanager", pkg: ".", inputs: []string{"."}, shared: true},
 }
 
-// Path returns the file of a program that make programs built from the sources as they are now.
-// The name may be one of its links.
+// Path returns the file of a program, or of one of its links, that make programs built from the present sources.
 func Path(name string) (string, error) {
 	root, err := findRoot()
 	if err != nil {
@@ -66,12 +66,7 @@ func Path(name string) (string, error) {
 }
 
 func (p program) called(name string) bool {
-	for _, own := range append([]string{p.name}, p.links...) {
-		if own == name {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(append([]string{p.name}, p.links...), name)
 }
 
 func (p program) built(dir string) bool {

@@ -33,35 +33,23 @@ const (
 
 // ToV2 fills a Cache of v2 from one of v1. Its metadata is set already.
 func ToV2(from, to *unstructured.Unstructured) error {
-	return convert(from, to, direction{
-		translate: func(f field, from, to values) { f.toV2(from, to) },
-		keep:      V1Annotation,
-		kept:      v1Spec,
-		restore:   V2Annotation,
-		restored:  v2Spec,
-	})
+	return convert(from, to, field.toV2, formatV1, formatV2)
 }
 
 // ToV1 fills a Cache of v1 from one of v2. Its metadata is set already.
 func ToV1(from, to *unstructured.Unstructured) error {
-	return convert(from, to, direction{
-		translate: func(f field, from, to values) { f.toV1(from, to) },
-		keep:      V2Annotation,
-		kept:      v2Spec,
-		restore:   V1Annotation,
-		restored:  v1Spec,
-	})
+	return convert(from, to, field.toV1, formatV2, formatV1)
 }
 
-type direction struct {
-	translate func(f field, from, to values)
-	// keep is the annotation for values that are not converted. restore is the annotation with
-	// values that the conversion in the other direction kept.
-	keep, restore  string
-	kept, restored object
+// format is the schema of a version's spec, and the annotation for its values that are not converted.
+type format struct {
+	spec       object
+	annotation string
 }
 
-func convert(from, to *unstructured.Unstructured, d direction) error {
+var formatV1, formatV2 = format{v1Spec, V1Annotation}, format{v2Spec, V2Annotation}
+
+func convert(from, to *unstructured.Unstructured, translate func(f field, from, to values), source, target format) error {
 	for key, value := range from.Object {
 		switch key {
 		case "apiVersion", "kind", "metadata", "spec":
@@ -78,12 +66,12 @@ func convert(from, to *unstructured.Unstructured, d direction) error {
 	if annotations == nil {
 		annotations = map[string]string{}
 	}
-	result := restored(annotations, d.restore, d.restored)
+	result := restored(annotations, target.annotation, target.spec)
 	for _, f := range fields {
-		d.translate(f, rest, result)
+		translate(f, rest, result)
 	}
 	to.Object["spec"] = map[string]any(result)
-	if err := kept(annotations, d.keep, rest, d.kept); err != nil {
+	if err := kept(annotations, source.annotation, rest, source.spec); err != nil {
 		return err
 	}
 	if len(annotations) == 0 {

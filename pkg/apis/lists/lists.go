@@ -29,6 +29,15 @@ func Unique[T any, K comparable](items []T, key func(T) K) []T {
 	return all
 }
 
+// First returns the first item that matches; the zero value if there is none.
+func First[T any](items []T, matches func(T) bool) T {
+	var first T
+	if i := slices.IndexFunc(items, matches); i >= 0 {
+		first = items[i]
+	}
+	return first
+}
+
 // ByKey returns the values of a map in the order of their keys; nil for an empty map.
 func ByKey[K cmp.Ordered, V any](m map[K]V) []V {
 	return Map(slices.Sorted(maps.Keys(m)), func(key K) V { return m[key] })

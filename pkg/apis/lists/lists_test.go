@@ -10,6 +10,8 @@ func TestLists(t *testing.T) {
 	for name, test := range map[string]struct{ got, want []string }{
 		"map":               {Map([]string{"a", "b"}, strings.ToUpper), []string{"A", "B"}},
 		"first of each key": {Unique([]string{"a", "B", "A", "b"}, strings.ToLower), []string{"a", "B"}},
+		"first":             {[]string{First([]string{"a", "b", "ba"}, func(s string) bool { return s >= "b" })}, []string{"b"}},
+		"no first":          {[]string{First([]string{"a"}, func(s string) bool { return s == "b" })}, []string{""}},
 		"order of the keys": {ByKey(map[int]string{2: "a", 1: "b"}), []string{"b", "a"}},
 	} {
 		if !slices.Equal(test.got, test.want) {

@@ -32,7 +32,7 @@ func ChoiceOf(annotations map[string]string) (Choice, error) {
 		choice.Provider = managerv1alpha1.CertificateProvider(value)
 	}
 	provider := find(choice.Provider)
-	if provider == nil {
+	if provider.Name == "" {
 		return Choice{}, fmt.Errorf("%s is %q: use %s", wellknown.AnnotationCertificateProvider, choice.Provider, Alternatives())
 	}
 	value, given := annotations[wellknown.AnnotationCertManagerIssuer]

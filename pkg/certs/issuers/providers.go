@@ -60,18 +60,12 @@ func Names() []string {
 
 // HasController reports whether a controller other than the manager issues the certificates of a provider.
 func HasController(name managerv1alpha1.CertificateProvider) bool {
-	p := find(name)
-	return p != nil && p.issued != nil
+	return find(name).issued != nil
 }
 
 // IssuedBy returns the provider that issued the certificate in a Secret; empty if it is none of these.
 func IssuedBy(secret *corev1.Secret) managerv1alpha1.CertificateProvider {
-	for _, p := range Providers {
-		if p.issued != nil && p.issued(secret) {
-			return p.Name
-		}
-	}
-	return ""
+	return lists.First(Providers, func(p Provider) bool { return p.issued != nil && p.issued(secret) }).Name
 }
 
 // Kinds returns the kinds of all providers.
@@ -85,12 +79,7 @@ func Kinds() []Kind {
 
 // KindOf returns the kind of a resource; the zero Kind if no provider has it.
 func KindOf(resource schema.GroupVersionResource) Kind {
-	for _, kind := range Kinds() {
-		if kind.Resource == resource {
-			return kind
-		}
-	}
-	return Kind{}
+	return lists.First(Kinds(), func(kind Kind) bool { return kind.Resource == resource })
 }
 
 // Resources returns the resources of all kinds by name.
@@ -102,13 +91,8 @@ func Resources() map[string]schema.GroupVersionResource {
 	return all
 }
 
-func find(name managerv1alpha1.CertificateProvider) *Provider {
-	for i, p := range Providers {
-		if p.Name == name {
-			return &Providers[i]
-		}
-	}
-	return nil
+func find(name managerv1alpha1.CertificateProvider) Provider {
+	return lists.First(Providers, func(p Provider) bool { return p.Name == name })
 }
 
 // Alternatives returns the names as a message lists them.

@@ -23,6 +23,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/doctor"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/olmclient"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/route"
@@ -140,11 +141,7 @@ func (c *Cluster) Names(ctx context.Context, resource schema.GroupVersionResourc
 	if err != nil {
 		return nil, err
 	}
-	names := make([]string, len(list.Items))
-	for i, object := range list.Items {
-		names[i] = object.Name
-	}
-	return names, nil
+	return lists.Map(list.Items, func(object metav1.PartialObjectMetadata) string { return object.Name }), nil
 }
 
 type backend struct {

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/metadata"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/doctor"
 )
 
@@ -45,13 +46,6 @@ func distinctLabels(ctx context.Context, of metadata.ResourceInterface) ([]map[s
 	if err != nil {
 		return nil, err
 	}
-	var all []map[string]string
-	known := map[string]bool{}
-	for _, object := range list.Items {
-		if text := labels.Set(object.Labels).String(); !known[text] {
-			known[text] = true
-			all = append(all, object.Labels)
-		}
-	}
-	return all, nil
+	all := lists.Map(list.Items, func(object metav1.PartialObjectMetadata) map[string]string { return object.Labels })
+	return lists.Unique(all, func(l map[string]string) string { return labels.Set(l).String() }), nil
 }

@@ -11,6 +11,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/storedversions"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/storage"
@@ -148,14 +149,9 @@ func wayOut(live, next *apiextensionsv1.CustomResourceDefinition, vanishing stri
 
 // staying is a served version that stays, if possible the stored one, or the one that will be; empty for none.
 func staying(live, next *apiextensionsv1.CustomResourceDefinition) string {
-	candidates := []string{storage.Stored(live), storage.Stored(next)}
-	for _, v := range next.Spec.Versions {
-		candidates = append(candidates, v.Name)
-	}
-	for _, v := range candidates {
-		if apihelpers.HasServedCRDVersion(live, v) && slices.ContainsFunc(next.Spec.Versions, named(v)) {
-			return v
-		}
-	}
-	return ""
+	candidates := append([]string{storage.Stored(live), storage.Stored(next)},
+		lists.Map(next.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) string { return v.Name })...)
+	return lists.First(candidates, func(v string) bool {
+		return apihelpers.HasServedCRDVersion(live, v) && slices.ContainsFunc(next.Spec.Versions, named(v))
+	})
 }

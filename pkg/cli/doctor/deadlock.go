@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 )
 
 // Emergency is the section of docs/admin/emergency.md about webhooks that block a cluster.
@@ -92,10 +94,7 @@ func cycleText(f Facts, cycle []int) string {
 		w := f.Webhooks[cycle[0]]
 		return fmt.Sprintf("it intercepts what the pods behind its own Service %s need to start", w.Service)
 	}
-	var services []string
-	for _, i := range cycle {
-		services = append(services, f.Webhooks[i].Service.String())
-	}
+	services := lists.Map(cycle, func(i int) string { return f.Webhooks[i].Service.String() })
 	slices.Sort(services)
 	return fmt.Sprintf("they intercept what the pods behind each other's Services need to start: %s", strings.Join(slices.Compact(services), ", "))
 }

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 )
 
 // expiryWarning is short: every tool that renews certificates does so earlier.
@@ -155,10 +157,7 @@ func consequence(w Webhook) string {
 }
 
 func namesOf(f Facts, at []int) []string {
-	var all []string
-	for _, i := range at {
-		all = append(all, f.Webhooks[i].String())
-	}
+	all := lists.Map(at, func(i int) string { return f.Webhooks[i].String() })
 	slices.Sort(all)
 	return all
 }

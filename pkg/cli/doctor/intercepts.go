@@ -7,6 +7,7 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/csvstatus"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 )
 
 const (
@@ -18,10 +19,9 @@ const (
 )
 
 func intercepts(w Webhook) string {
-	var rules []string
-	for _, r := range w.Rules[:min(len(w.Rules), fewRules)] {
-		rules = append(rules, operationsOf(r)+" of "+resourcesOf(r))
-	}
+	rules := lists.Map(w.Rules[:min(len(w.Rules), fewRules)], func(r admissionregistrationv1.RuleWithOperations) string {
+		return operationsOf(r) + " of " + resourcesOf(r)
+	})
 	text := strings.Join(rules, "; ")
 	if more := len(w.Rules) - fewRules; more > 0 {
 		text += fmt.Sprintf("; and by %d more rules", more)
@@ -33,11 +33,8 @@ func intercepts(w Webhook) string {
 }
 
 func operationsOf(r admissionregistrationv1.RuleWithOperations) string {
-	var operations []string
-	for _, o := range r.Operations[:min(len(r.Operations), fewRules)] {
-		operations = append(operations, string(o))
-	}
-	return strings.Join(operations, ", ")
+	first := r.Operations[:min(len(r.Operations), fewRules)]
+	return strings.Join(lists.Map(first, func(o admissionregistrationv1.OperationType) string { return string(o) }), ", ")
 }
 
 func resourcesOf(r admissionregistrationv1.RuleWithOperations) string {

@@ -12,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/admission/plugin/webhook/predicates/rules"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 )
 
 type request struct {
@@ -51,19 +53,14 @@ func recoveryPathsAfterLoss(name types.NamespacedName, s Service) [][]request {
 
 // successors have the labels of the owners' pod templates, else the labels of the pods, else the selected ones.
 func (s Service) successors() []Pod {
-	var all []Pod
-	for _, l := range s.Templates {
-		all = append(all, Pod{Labels: l})
+	switch {
+	case len(s.Templates) > 0:
+		return lists.Map(s.Templates, func(l map[string]string) Pod { return Pod{Labels: l} })
+	case len(s.Pods) > 0:
+		return lists.Map(s.Pods, func(p Pod) Pod { return Pod{Labels: p.Labels} })
+	default:
+		return []Pod{{Labels: s.Selector}}
 	}
-	for _, p := range s.Pods {
-		if len(s.Templates) == 0 {
-			all = append(all, Pod{Labels: p.Labels})
-		}
-	}
-	if s.podsUnknown() {
-		all = append(all, Pod{Labels: s.Selector})
-	}
-	return all
 }
 
 // podsUnknown reports whether only the selector of the Service is known of the successors.
@@ -138,11 +135,7 @@ func labelsIn(listed []map[string]string) []objectLabels {
 	if len(listed) == 0 {
 		return []objectLabels{{}}
 	}
-	var all []objectLabels
-	for _, l := range listed {
-		all = append(all, allLabels(l))
-	}
-	return all
+	return lists.Map(listed, allLabels)
 }
 
 // matches returns at most perhaps for a webhook with matchConditions.

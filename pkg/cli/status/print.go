@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/duration"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/output"
 )
 
@@ -26,10 +27,7 @@ func (s Status) Print(to output.Writer, wide bool, now time.Time) {
 	if wide {
 		header = append(header, "PROVIDER", "PHASE", "REGISTRATION", "REASON")
 	}
-	var rows [][]string
-	for _, w := range s.Webhooks {
-		rows = append(rows, w.line(wide, now))
-	}
+	rows := lists.Map(s.Webhooks, func(w Webhook) []string { return w.line(wide, now) })
 	to.Table("", append(header, "PROBLEM"), rows)
 	if s.NotChecked != "" {
 		to.Printf("\nThe states are the last ones that the manager reported. Whether API servers call and reach the webhooks was not checked: %s\n", s.NotChecked)

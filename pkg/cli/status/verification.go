@@ -10,6 +10,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/csvstatus"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/doctor"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
@@ -127,9 +128,5 @@ func registrationsOf(csv operatorsv1alpha1.ClusterServiceVersion, d operatorsv1a
 }
 
 func namesOf(all []registration) string {
-	var names []string
-	for _, r := range all {
-		names = append(names, r.name)
-	}
-	return strings.Join(names, ",")
+	return strings.Join(lists.Map(all, func(r registration) string { return r.name }), ",")
 }

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/storedversions"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
@@ -87,7 +88,7 @@ func Check(crd *apiextensionsv1.CustomResourceDefinition, to string) error {
 	switch {
 	case crd.DeletionTimestamp != nil:
 		return fmt.Errorf("%s is being deleted", crd.Name)
-	case wanted == nil:
+	case wanted.Name == "":
 		return fmt.Errorf("%s has no version %s: name one of %s with --to", crd.Name, to, strings.Join(versions(crd), ", "))
 	case !wanted.Served:
 		return fmt.Errorf("%s does not serve version %s: set served to true in spec.versions, it has to be read and written", crd.Name, to)
@@ -106,7 +107,7 @@ func Check(crd *apiextensionsv1.CustomResourceDefinition, to string) error {
 // convertible is an error when objects would lose fields: without a webhook, the API server drops what a version lacks.
 func convertible(crd *apiextensionsv1.CustomResourceDefinition, from, to string) error {
 	a, b := versionOf(crd, from), versionOf(crd, to)
-	if a == nil {
+	if a.Name == "" {
 		return fmt.Errorf("%s may have objects stored in %s (status.storedVersions or annotation "+wellknown.AnnotationStoredVersions+"), which is not in spec.versions: add it, they cannot be read without", crd.Name, from)
 	}
 	conversion := crd.Spec.Conversion
@@ -134,19 +135,10 @@ func Hash(crd *apiextensionsv1.CustomResourceDefinition, version string) string 
 	return base64.StdEncoding.EncodeToString(sum[:8])
 }
 
-func versionOf(crd *apiextensionsv1.CustomResourceDefinition, name string) *apiextensionsv1.CustomResourceDefinitionVersion {
-	for i := range crd.Spec.Versions {
-		if crd.Spec.Versions[i].Name == name {
-			return &crd.Spec.Versions[i]
-		}
-	}
-	return nil
+func versionOf(crd *apiextensionsv1.CustomResourceDefinition, name string) apiextensionsv1.CustomResourceDefinitionVersion {
+	return lists.First(crd.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool { return v.Name == name })
 }
 
 func versions(crd *apiextensionsv1.CustomResourceDefinition) []string {
-	var all []string
-	for _, v := range crd.Spec.Versions {
-		all = append(all, v.Name)
-	}
-	return all
+	return lists.Map(crd.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) string { return v.Name })
 }

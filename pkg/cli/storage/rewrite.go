@@ -10,11 +10,20 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/tools/cache"
 )
 
 // checkReadable reads all objects before anything is changed. Objects that are written meanwhile would be stored in a
 // version to which they cannot be converted.
 func checkReadable(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourceDefinition, version string) error {
+	err := eachPage(ctx, c, crd, version, func(*unstructured.UnstructuredList) error { return nil })
+	if err != nil {
+		return fmt.Errorf("the objects of %s cannot all be read in %s, and the storage version is unchanged; repair what fails, such as its conversion webhook: %w", crd.Name, version, err)
+	}
+	return nil
+}
+
+func eachPage(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourceDefinition, version string, do func(*unstructured.UnstructuredList) error) error {
 	for after := ""; ; {
 		page, err := c.Page(ctx, crd, version, after)
 		if token, expired := nextToken(err); expired {
@@ -22,7 +31,10 @@ func checkReadable(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomRe
 			continue
 		}
 		if err != nil {
-			return fmt.Errorf("the objects of %s cannot all be read in %s, and the storage version is unchanged; repair what fails, such as its conversion webhook: %w", crd.Name, version, err)
+			return err
+		}
+		if err := do(page); err != nil {
+			return err
 		}
 		if after = page.GetContinue(); after == "" {
 			return nil
@@ -33,17 +45,9 @@ func checkReadable(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomRe
 // rewriteAll writes all objects. No request may be in flight that began under an earlier revision.
 func rewriteAll(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourceDefinition, to string, report ReportFunc) (int, error) {
 	refused, count := &RefusedError{CRD: crd.Name}, &counter{report: report}
-	for after := ""; ; {
-		page, err := c.Page(ctx, crd, to, after)
-		if token, expired := nextToken(err); expired {
-			after = token
-			continue
-		}
-		if err != nil {
-			return count.done, err
-		}
+	err := eachPage(ctx, c, crd, to, func(page *unstructured.UnstructuredList) error {
 		if err := unchanged(ctx, c, crd, to); err != nil {
-			return count.done, err
+			return err
 		}
 		count.all = count.done + len(refused.Refusals) + len(page.Items)
 		if left := page.GetRemainingItemCount(); left != nil {
@@ -51,13 +55,11 @@ func rewriteAll(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResou
 		}
 		count.add(0, false)
 		refusals, err := rewritePage(ctx, c, crd, to, page.Items, count)
-		if err != nil {
-			return count.done, err
-		}
 		refused.Refusals = append(refused.Refusals, refusals...)
-		if after = page.GetContinue(); after == "" {
-			break
-		}
+		return err
+	})
+	if err != nil {
+		return count.done, err
 	}
 	count.add(0, true)
 	if len(refused.Refusals) > 0 {
@@ -97,7 +99,7 @@ func rewritePage(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomReso
 	close(next)
 	group.Wait()
 	for i, err := range results {
-		switch named := fmt.Errorf("%s: %w", nameOf(&objects[i]), err); {
+		switch named := fmt.Errorf("%s: %w", cache.MetaObjectToName(&objects[i]), err); {
 		case err == nil:
 		case isRefusal(err):
 			refusals = append(refusals, named)
@@ -136,10 +138,6 @@ func isRefusal(err error) bool {
 	}
 	var status apierrors.APIStatus
 	return errors.As(err, &status)
-}
-
-func nameOf(o *unstructured.Unstructured) string {
-	return strings.TrimPrefix(o.GetNamespace()+"/"+o.GetName(), "/")
 }
 
 type counter struct {

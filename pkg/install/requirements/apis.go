@@ -14,6 +14,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/csvstatus"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 )
 
@@ -55,12 +56,7 @@ func Available(service *apiregistrationv1.APIService) bool {
 }
 
 func availability(service *apiregistrationv1.APIService) apiregistrationv1.APIServiceCondition {
-	for _, c := range service.Status.Conditions {
-		if c.Type == apiregistrationv1.Available {
-			return c
-		}
-	}
-	return apiregistrationv1.APIServiceCondition{}
+	return lists.First(service.Status.Conditions, func(c apiregistrationv1.APIServiceCondition) bool { return c.Type == apiregistrationv1.Available })
 }
 
 // APIServices cannot be registered in a cluster without aggregation.

@@ -6,6 +6,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 )
@@ -33,12 +34,7 @@ func conflictOver(words, owned string, owner *operatorsv1alpha1.ClusterServiceVe
 }
 
 func inCommon(one, other []string) string {
-	for _, name := range one {
-		if slices.Contains(other, name) {
-			return name
-		}
-	}
-	return ""
+	return lists.First(one, func(name string) bool { return slices.Contains(other, name) })
 }
 
 // Versions of the same operator are not contenders.

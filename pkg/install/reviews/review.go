@@ -20,6 +20,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/rules"
@@ -55,12 +56,7 @@ func For(csv *operatorsv1alpha1.ClusterServiceVersion, d operatorsv1alpha1.Webho
 
 // reviewVersion returns the version that an API server selects: the first supported one.
 func reviewVersion(d operatorsv1alpha1.WebhookDescription) string {
-	for _, version := range d.AdmissionReviewVersions {
-		if version == "v1" || version == "v1beta1" {
-			return version
-		}
-	}
-	return ""
+	return lists.First(d.AdmissionReviewVersions, func(version string) bool { return version == "v1" || version == "v1beta1" })
 }
 
 // A server that converts answers a review without objects, and no missing field can make it fail.
@@ -145,12 +141,9 @@ func operationOf(rule admissionregistrationv1.RuleWithOperations, below bool) ad
 	if below { // most subresources are a status
 		order[0], order[1] = order[1], order[0]
 	}
-	for _, operation := range order {
-		if slices.Contains(rule.Operations, operation) || slices.Contains(rule.Operations, admissionregistrationv1.OperationAll) {
-			return admissionv1.Operation(operation)
-		}
-	}
-	return ""
+	return admissionv1.Operation(lists.First(order, func(operation admissionregistrationv1.OperationType) bool {
+		return slices.Contains(rule.Operations, operation) || slices.Contains(rule.Operations, admissionregistrationv1.OperationAll)
+	}))
 }
 
 func (e example) request(csv *operatorsv1alpha1.ClusterServiceVersion, d operatorsv1alpha1.WebhookDescription) *admissionv1.AdmissionRequest {
@@ -222,12 +215,9 @@ func authorsExample(csv *operatorsv1alpha1.ClusterServiceVersion, kind schema.Gr
 	if len(csv.Annotations["alm-examples"]) > maxExamples || json.Unmarshal([]byte(csv.Annotations["alm-examples"]), &all) != nil {
 		return nil
 	}
-	for _, object := range all {
-		if object["apiVersion"] == kind.GroupVersion().String() && object["kind"] == kind.Kind {
-			return object
-		}
-	}
-	return nil
+	return lists.First(all, func(object map[string]any) bool {
+		return object["apiVersion"] == kind.GroupVersion().String() && object["kind"] == kind.Kind
+	})
 }
 
 // skeleton returns a minimal object of a workload kind of Kubernetes.

@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 )
@@ -35,7 +36,7 @@ func EventsOf(before, after managerv1alpha1.WebhookRolloutStatus) []Event {
 				events = append(events, webhookEvent(old, w))
 			}
 		}
-		old := certificateOf(before, d.Name)
+		old := lists.First(before.Deployments, func(earlier managerv1alpha1.DeploymentStatus) bool { return earlier.Name == d.Name }).Certificate
 		events = append(events, certificateEvent(old, d), lostEvent(old, d.Certificate), rejectionEvent(old, d.Certificate))
 	}
 	for _, kind := range []string{managerv1alpha1.ConditionOrderRelaxed, managerv1alpha1.ConditionContested, managerv1alpha1.ConditionChangedByAdmission, managerv1alpha1.ConditionConversionInUse, managerv1alpha1.ConditionUnregistrationRefused, managerv1alpha1.ConditionConfigRefused, managerv1alpha1.ConditionRulesMatchNothing} {
@@ -45,15 +46,6 @@ func EventsOf(before, after managerv1alpha1.WebhookRolloutStatus) []Event {
 		}
 	}
 	return slices.DeleteFunc(events, func(e Event) bool { return e.Reason == "" })
-}
-
-func certificateOf(status managerv1alpha1.WebhookRolloutStatus, deployment string) *managerv1alpha1.CertificateStatus {
-	for _, d := range status.Deployments {
-		if d.Name == deployment {
-			return d.Certificate
-		}
-	}
-	return nil
 }
 
 // The first phase has no event, because an installation has many events already.

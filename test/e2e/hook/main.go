@@ -41,9 +41,8 @@ func handlers() http.Handler {
 	return mux
 }
 
-// perConnection is how many calls there are for each connection. API servers keep theirs for
-// as long as they may, and a wrong certificate, or a wrong trust, shows in a handshake only.
-// The answer reports that it is the last one, so that no client writes to what is being closed.
+// perConnection is the number of calls of a connection: only a handshake shows a wrong certificate or a wrong trust, and
+// API servers keep connections. The last answer announces the end, so that no client writes to a closed connection.
 const perConnection = 4
 
 var answers atomic.Int64

@@ -45,8 +45,7 @@ func serve(flags []string) {
 	<-drained
 }
 
-// load reads a pair again that was replaced between its two files: the kubelet changes both at
-// once, but no client can read both at once.
+// load reads a pair again if the kubelet replaced it between the two reads.
 func load(certificate, key string) (*tls.Certificate, error) {
 	pair, err := tls.LoadX509KeyPair(certificate, key)
 	if err != nil {
@@ -55,9 +54,8 @@ func load(certificate, key string) (*tls.Certificate, error) {
 	return &pair, err
 }
 
-// leave ends connections one by one: the answer to a connection's next call reports that it
-// was the last. To close the ones that are idle at the moment would lose the calls that are
-// being written to them.
+// leave announces the end of each connection in the answer to its next call. A call that is being written to an idle
+// connection when it is closed would be lost.
 type leave struct {
 	next     http.Handler
 	begun    atomic.Bool
@@ -74,8 +72,7 @@ func (l *leave) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	l.next.ServeHTTP(w, r)
 }
 
-// drain continues to serve until no client calls this pod any more: kube-proxy learns a little
-// late that the pod ends.
+// drain serves until no client calls this pod any more: kube-proxy learns late that the pod ends.
 func drain(server *http.Server, leaving *leave, drained chan<- struct{}) {
 	defer close(drained)
 	terminated, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)

@@ -15,8 +15,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// await is an operator that does not get ready before its webhook denies what it
-// should: some are written so.
+// await is an operator that is not ready before its webhook denies what it should. Such operators exist.
 func await() error {
 	config, err := rest.InClusterConfig()
 	if err != nil {

@@ -2,6 +2,7 @@ package certificates
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -67,10 +68,7 @@ func (f PairFiles) Write(p Pair) error {
 		path string
 		data []byte
 	}{{f.CA, p.CA}, {f.Key, p.Key}, {f.Cert, p.Cert}} {
-		if err := os.MkdirAll(filepath.Dir(file.path), 0o700); err != nil {
-			return fmt.Errorf("--self-signed-certificate needs a --cert-dir to write to: %w", err)
-		}
-		if err := os.WriteFile(file.path, file.data, 0o600); err != nil {
+		if err := cmp.Or(os.MkdirAll(filepath.Dir(file.path), 0o700), os.WriteFile(file.path, file.data, 0o600)); err != nil {
 			return fmt.Errorf("--self-signed-certificate needs a --cert-dir to write to: %w", err)
 		}
 	}

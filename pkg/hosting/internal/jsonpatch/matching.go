@@ -3,6 +3,7 @@ package jsonpatch
 import (
 	"encoding/json"
 	"reflect"
+	"slices"
 )
 
 // matching pairs the elements of a list with the elements of the previous list, each with one
@@ -11,14 +12,6 @@ type matching struct {
 	was, is []any
 	origin  []int // of what is
 	taken   []bool
-}
-
-func newMatching(was, is []any) *matching {
-	m := &matching{was: was, is: is, origin: make([]int, len(is)), taken: make([]bool, len(was))}
-	for i := range is {
-		m.origin[i] = isNew
-	}
-	return m
 }
 
 func (m *matching) pair(i, j int) { m.origin[i], m.taken[j] = j, true }
@@ -90,7 +83,7 @@ const isNew = -1
 
 // origins returns the previous index of each element: of an equal one, one with its name, or an unnamed one in its place.
 func origins(was, is []any) []int {
-	m := newMatching(was, is)
+	m := &matching{was: was, is: is, origin: slices.Repeat([]int{isNew}, len(is)), taken: make([]bool, len(was))}
 	m.ends()
 	m.byKey(canonical)
 	m.byKey(nameOf)

@@ -14,9 +14,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/cluster/internal/node"
 )
 
-// findNode looks for the node's process among all of the machine, and returns 0 if
-// there is none. No file can prove it as well: a file outlives the process, and does not
-// yet exist when the process begins.
+// findNode returns the process of the node, among all of the machine; 0 for none. A file with it would outlive it.
 func findNode(run string) int {
 	paths, _ := filepath.Glob("/proc/[0-9]*/cmdline") // the pattern is well formed
 	for _, path := range paths {
