@@ -16,8 +16,6 @@ import (
 	"k8s.io/client-go/util/cert"
 	"k8s.io/klog/v2"
 	"sigs.k8s.io/controller-runtime/pkg/log"
-
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 const (
@@ -65,7 +63,10 @@ func TestMain(m *testing.M) {
 }
 
 func compare(b *testing.B, servers ...contestant) {
-	body := installtest.OrPanic(os.ReadFile("testdata/pod-create.json"))
+	body, err := os.ReadFile("testdata/pod-create.json")
+	if err != nil {
+		b.Fatal(err)
+	}
 	clients := make([][]*client, len(servers))
 	for i, s := range servers {
 		host := fmt.Sprintf("127.90.%d.%d", os.Getpid()%250+1, i+1)
@@ -137,10 +138,14 @@ func wantAllowed(b *testing.B, server string, c *client) {
 func writeCertificate(b *testing.B, host string) (dir string, roots *x509.CertPool) {
 	b.Helper()
 	certificate, key, err := cert.GenerateSelfSignedCertKey(host, nil, nil)
-	installtest.Must(b, err)
+	if err != nil {
+		b.Fatal(err)
+	}
 	dir = b.TempDir()
 	for name, data := range map[string][]byte{"tls.crt": certificate, "tls.key": key} {
-		installtest.Must(b, os.WriteFile(filepath.Join(dir, name), data, 0o600))
+		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
+			b.Fatal(err)
+		}
 	}
 	roots = x509.NewCertPool()
 	roots.AppendCertsFromPEM(certificate)

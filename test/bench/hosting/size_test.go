@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 var cold = flag.Bool("cold", false, "also measure builds with an empty build cache, which take minutes")
@@ -37,7 +35,10 @@ func measure(b *testing.B, program string) map[string]float64 {
 	b.Helper()
 	binary := filepath.Join(b.TempDir(), "program")
 	goCommand(b, "", "build", "-o", binary, program)
-	info := installtest.OrPanic(os.Stat(binary))
+	info, err := os.Stat(binary)
+	if err != nil {
+		b.Fatal(err)
+	}
 	packages := 0
 	for name := range strings.Lines(goCommand(b, "", "list", "-deps", program)) {
 		if strings.Contains(name, ".") { // packages of the standard library have no dot
@@ -55,14 +56,19 @@ func measure(b *testing.B, program string) map[string]float64 {
 
 func quickStart(b *testing.B) string {
 	b.Helper()
-	page := installtest.OrPanic(os.ReadFile("../../../docs/author/hosting.md"))
+	page, err := os.ReadFile("../../../docs/author/hosting.md")
+	if err != nil {
+		b.Fatal(err)
+	}
 	_, rest, opened := strings.Cut(string(page), "```go\n")
 	code, _, closed := strings.Cut(rest, "```\n")
 	if !opened || !closed {
 		b.Fatal("docs/author/hosting.md has no Go program")
 	}
 	file := filepath.Join(b.TempDir(), "main.go")
-	installtest.Must(b, os.WriteFile(file, []byte(code), 0o600))
+	if err := os.WriteFile(file, []byte(code), 0o600); err != nil {
+		b.Fatal(err)
+	}
 	return file
 }
 
