@@ -150,26 +150,22 @@ func freezeSecrets(e *env) {
 // With OLM v0, an administrator writes an expired CA to the Secret and waits for the annotation
 // olmcahash of the pod template. Other damage of a Secret does not change the annotation.
 func TestExpiredCAInTheSecret(t *testing.T) {
-	expired := func(e *env) string {
-		g := installtest.OrPanic(certs.Mint(certs.Request{Number: 1, Names: []string{"expired"}, NotBefore: time.Now().Add(-2 * time.Hour), NotAfter: time.Now().Add(-time.Hour)}))
-		return base64.StdEncoding.EncodeToString(g.CA)
-	}
+	g := installtest.OrPanic(certs.Mint(certs.Request{Number: 1, Names: []string{"expired"}, NotBefore: time.Now().Add(-2 * time.Hour), NotAfter: time.Now().Add(-time.Hour)}))
+	expired := base64.StdEncoding.EncodeToString(g.CA)
 	for name, test := range map[string]struct {
-		patch    func(*env) string
+		patch    string
 		replaced bool // the pods
 	}{
-		"as OLM's own tests do": {func(e *env) string {
-			return `{"metadata": {"annotations": null}, "data": {"olmCAKey": "` + expired(e) + `"}}`
-		}, true},
-		"under OLM's key":     {func(e *env) string { return `{"data": {"olmCAKey": "` + expired(e) + `"}}` }, true},
-		"where pods mount it": {func(e *env) string { return `{"data": {"ca.crt": "` + expired(e) + `"}}` }, true},
-		"damaged pair":        {func(*env) string { return `{"data": {"tls.crt": "c3BvaWxlZA=="}}` }, false},
-		"the CA is removed":   {func(*env) string { return `{"data": {"ca.crt": null, "olmCAKey": null}}` }, false},
+		"as OLM's own tests do": {`{"metadata": {"annotations": null}, "data": {"olmCAKey": "` + expired + `"}}`, true},
+		"under OLM's key":       {`{"data": {"olmCAKey": "` + expired + `"}}`, true},
+		"where pods mount it":   {`{"data": {"ca.crt": "` + expired + `"}}`, true},
+		"damaged pair":          {`{"data": {"tls.crt": "c3BvaWxlZA=="}}`, false},
+		"the CA is removed":     {`{"data": {"ca.crt": null, "olmCAKey": null}}`, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e, _ := newRunningOperator(t)
 			before, trust, hash := e.servingCA(), watchTrust(e), templateHash(e)
-			patchSecret(test.patch(e))(e)
+			patchSecret(test.patch)(e)
 			e.eventually("there is another certificate", func() (bool, any) {
 				ca := e.servingCA()
 				return len(ca) > 0 && !bytes.Equal(before, ca) && rotated(e), rotation(e)
@@ -178,7 +174,7 @@ func TestExpiredCAInTheSecret(t *testing.T) {
 			if want := hex.EncodeToString(sum[:]); test.replaced != (templateHash(e) == want) || test.replaced == (templateHash(e) == hash) {
 				t.Errorf("olmcahash was %s and is %s; the CA's hash is %s", hash, templateHash(e), want)
 			}
-			if !strings.Contains(test.patch(e), "ca.crt") { // without ca.crt the Secret does not show which CA signed the certificate of the pods
+			if !strings.Contains(test.patch, "ca.crt") { // without ca.crt the Secret does not show which CA signed the certificate of the pods
 				trust.neverWithout(before, e.servingCA())
 			}
 		})

@@ -167,10 +167,10 @@ func LiveWebhooks(rollout *managerv1alpha1.WebhookRollout) string {
 	for _, d := range rollout.Status.Deployments {
 		for _, w := range d.Webhooks {
 			all++
-			switch w.State {
-			case managerv1alpha1.WebhookRegistered:
+			if w.State == managerv1alpha1.WebhookRegistered {
 				live++
-			case managerv1alpha1.WebhookDisabled:
+			}
+			if w.State == managerv1alpha1.WebhookDisabled {
 				disabled = append(disabled, w.GenerateName)
 			}
 		}

@@ -40,10 +40,12 @@ func (r *run) apply(ctx context.Context, plan decide.Plan) (learned bool, err er
 		case err == nil:
 			r.logWrite(step)
 			r.record(step, written)
-			if step.Verb == rollout.Create && isRendered(step) {
+			switch isCreated := step.Verb == rollout.Create; {
+			case !isRendered(step):
+			case isCreated:
 				created = append(created, written)
-			} else {
-				changed = changed || isRendered(step)
+			default:
+				changed = true
 			}
 			continue
 		}

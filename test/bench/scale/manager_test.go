@@ -38,7 +38,7 @@ type manager struct {
 func (e *env) startManager(flags ...string) *manager {
 	e.Helper()
 	program := installtest.OrPanic(programs.Path(programs.Manager))
-	m := &manager{env: e, health: freeAddress(e), metricsAt: freeAddress(e)}
+	m := &manager{env: e, health: freeAddress(), metricsAt: freeAddress()}
 	log := installtest.OrPanic(os.Create(filepath.Join(e.TempDir(), "log")))
 	flags = append([]string{"run", "--kubeconfig=" + cluster.Kubeconfig, "--registration-gate=available", "--log-level=warning",
 		"--health-bind-address=" + m.health, "--metrics-bind-address=" + m.metricsAt, "--metrics-secure=false"}, flags...)
@@ -78,7 +78,7 @@ func isReady(address string) bool {
 	return err == nil && response.Body.Close() == nil && response.StatusCode == http.StatusOK
 }
 
-func freeAddress(e *env) string {
+func freeAddress() string {
 	l := installtest.OrPanic(net.Listen("tcp", "127.0.0.1:0"))
 	defer l.Close()
 	return l.Addr().String()

@@ -117,12 +117,12 @@ func waiversOf(reference, file string) ([]lint.Waiver, error) {
 }
 
 func besideFolder(reference string) (string, error) {
-	if info, err := os.Stat(reference); err != nil || !info.IsDir() {
+	info, err := os.Stat(reference)
+	if isFolder := err == nil && info.IsDir(); !isFolder {
 		return "", nil
 	}
 	dir := filepath.Clean(reference)
 	if base := filepath.Base(dir); base == "." || base == ".." {
-		var err error
 		if dir, err = filepath.Abs(dir); err != nil {
 			return "", err
 		}
