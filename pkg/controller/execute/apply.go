@@ -26,7 +26,7 @@ func (r *run) apply(ctx context.Context, plan decide.Plan) (learned bool, err er
 	changed := false
 	var failed error
 	for _, step := range plan.Steps {
-		if r.executed[step.Key()] == step.Verb || r.bindsChangedRole(step) {
+		if r.isSkipped(step) {
 			continue
 		}
 		written, existing, err := r.send(ctx, step)
@@ -40,12 +40,10 @@ func (r *run) apply(ctx context.Context, plan decide.Plan) (learned bool, err er
 		case err == nil:
 			r.logWrite(step)
 			r.record(step, written)
-			switch isCreated := step.Verb == rollout.Create; {
-			case !isRendered(step):
-			case isCreated:
+			if step.Verb == rollout.Create && isRendered(step) {
 				created = append(created, written)
-			default:
-				changed = true
+			} else {
+				changed = changed || isRendered(step)
 			}
 			continue
 		}
@@ -65,6 +63,10 @@ func (r *run) apply(ctx context.Context, plan decide.Plan) (learned bool, err er
 	r.learn(decide.Completed{Plan: plan, Created: created, At: r.Now()})
 	r.status, r.phases = plan.Status, append(r.phases, plan.Phases...)
 	return true, nil
+}
+
+func (r *run) isSkipped(step rollout.Step) bool {
+	return r.executed[step.Key()] == step.Verb || r.bindsChangedRole(step)
 }
 
 // bindsChangedRole reports whether a step binds a Role whose rules admission changed in this reconciliation. The next
