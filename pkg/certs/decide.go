@@ -18,8 +18,9 @@ type decider struct {
 	restartAt time.Time // when pods that do not reload are restarted; zero for never
 }
 
-// Decide returns the decision for the facts. The Secret determines the trust. Registrations count only while it
-// may not show which CAs the pods serve (servedUnknown); otherwise an edited caBundle is reverted.
+// Decide returns the decision for the facts. The Secret determines the trust. Registrations count only if the Secret has
+// no usable pair, belongs to another client, or may not show which CAs the pods serve (servedUnknown). Otherwise an
+// edited caBundle is reverted.
 func Decide(f Facts, p Policy, now time.Time) Decision {
 	if f.Provider == "" {
 		f.Provider = managerv1alpha1.ProviderManager

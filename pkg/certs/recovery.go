@@ -9,7 +9,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
-// recoverSecret gives pods a new generation at once without registrations. Otherwise it is distributed first, and
+// recoverSecret replaces a pair that was deleted or cannot be used (docs/developer/deleted-secret.md). Without
+// registrations, pods get the new generation at once. Otherwise it is distributed first, and
 // the unusable pair is emptied: a kubelet keeps the files as they are when a key is missing.
 func (m *decider) recoverSecret() {
 	if !m.Unused() && !m.requireLive() {

@@ -56,8 +56,8 @@ func trustworthy(authorities []*x509.Certificate, now time.Time, needed ...*x509
 	return bounded(kept, needed)
 }
 
-// bounded removes the middle of CAs, newest first. It is the only removal of a CA that can be valid without evidence
-// (docs/adr/0007-rotation-by-observation.md). If every generation reached its pods, they serve one of the newest. If
+// bounded removes the middle of CAs, newest first. Except for a rotation with --compromised, it is the only removal without
+// evidence of a CA whose certificates can still be valid (docs/adr/0007-rotation-by-observation.md). If every generation reached its pods, they serve one of the newest. If
 // generations were published and the Secret could not be written, they serve the oldest. The CAs of the current and
 // the next generation stay: those of another issuer can be older than all others.
 func bounded(authorities, needed []*x509.Certificate) []*x509.Certificate {

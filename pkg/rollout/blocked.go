@@ -14,7 +14,7 @@ import (
 )
 
 func (p *planner) block() {
-	why := cmp.Or(p.Verdict.Invalid(), p.Verdict.Conflict, p.Verdict.Unmet(), p.Upgrade.NotUpgradeable, p.Upgrade.NotReady, p.forbidden,
+	why := cmp.Or(p.Verdict.Invalid(), p.Verdict.Conflict, p.Verdict.Unmet(), p.Upgrade.NotUpgradeable, p.Upgrade.NotReady, p.upgradeObstacle,
 		"it is installed when the version that it replaces can be upgraded")
 	if p.Failure != nil {
 		why = p.Failure.Message

@@ -25,13 +25,13 @@ type planner struct {
 }
 
 type outcome struct {
-	deployments  []deploymentView
-	relaxed      string    // why the order of the Deployments was given up; empty if it was not
-	reinstall    bool      // a Deployment that exists is being changed
-	inUse        string    // undeclared conversions that cannot end yet
-	forbidden    string    // why this version must not replace a previous one
-	compares     bool      // the live objects are compared with the desired ones
-	unregistered time.Time // when the upgrade last unregistered a webhook
+	deployments     []deploymentView
+	relaxed         string    // why the order of the Deployments was given up; empty if it was not
+	reinstall       bool      // a Deployment that exists is being changed
+	inUse           string    // undeclared conversions that cannot end yet
+	upgradeObstacle string    // why this version must not replace a previous one
+	compares        bool      // the live objects are compared with the desired ones
+	unregistered    time.Time // when the upgrade last unregistered a webhook
 }
 
 func newPlanner(in Input, now time.Time) *planner {
@@ -77,6 +77,7 @@ func (p *planner) install() {
 	p.plan.resyncVolumes()
 }
 
+// rollOut also reverts changes of other clients: each reconciliation of a version that may be installed calls it.
 func (p *planner) rollOut(d render.Deployment) deploymentView {
 	name := d.Object.Name
 	if p.remover.unregisterChanged(d) && p.Upgrade.notStarted(p.Observed.Deployments[name]) {
@@ -135,12 +136,12 @@ func (p *planner) mayStartUpgrade() bool {
 	if p.Upgrade.Waits() {
 		return false
 	}
-	p.forbidden = p.selectorConflict()
-	if p.forbidden == "" {
+	p.upgradeObstacle = p.selectorConflict()
+	if p.upgradeObstacle == "" {
 		ended := p.remover.conversionsToEnd()
-		p.plan.Count, p.inUse, p.forbidden = ended.Count, ended.InUse, ended.InUse
+		p.plan.Count, p.inUse, p.upgradeObstacle = ended.Count, ended.InUse, ended.InUse
 	}
-	return p.forbidden == "" && len(p.plan.Count) == 0
+	return p.upgradeObstacle == "" && len(p.plan.Count) == 0
 }
 
 // Some operators have a first Deployment that needs a webhook of the second one to become ready.

@@ -126,7 +126,7 @@ func (r *reporter) upgradeFacts(f *phase.Facts) {
 	if f.NotReady == "" && r.Upgrade.ReplacementUnknown {
 		f.NotReady = "waits for " + strings.Join(r.Upgrade.names(), ", ") + " to be ready for replacement"
 	}
-	if r.forbidden != "" {
-		f.Unmet = r.forbidden
+	if r.upgradeObstacle != "" {
+		f.Unmet = r.upgradeObstacle
 	}
 }

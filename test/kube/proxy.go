@@ -29,8 +29,8 @@ const (
 // Judge decides about a write, counted from 1, before it is forwarded.
 type Judge func(n int, r *http.Request) Verdict
 
-// Proxy is between a client and an API server. It counts the client's writes (see Writes), and drops those that the judge
-// selects, so that a test can end a controller at each of its steps.
+// Proxy is between a client and an API server. It counts the client's writes (see Writes), and drops the selected ones,
+// so that a test can end a controller at each of its steps.
 type Proxy struct {
 	server *httptest.Server
 	judge  Judge

@@ -88,7 +88,8 @@ func WithPrecondition(desired, live Object) Object {
 	return bound
 }
 
-// NeedsUpdate reports whether an apply would refuse a list with duplicates, or keep fields of others.
+// NeedsUpdate reports whether an apply would refuse a list with duplicates, or keep fields of others. It is true for each
+// Deployment: an update removes the fields of other clients.
 func NeedsUpdate(desired Object, drift Drift) bool {
 	_, deployment := desired.(*appsv1.Deployment)
 	return deployment || drift.Stuck || slices.ContainsFunc(drift.Strays, func(stray string) bool {
