@@ -55,18 +55,14 @@ func configBundle(t *testing.T, name string) string {
 func TestConfigOfAnotherClient(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
-	adopt := func(name string) []string {
-		return []string{"--adopt", "Subscription.operators.coreos.com/" + name + "/" + name}
-	}
 	for name, test := range map[string]struct {
 		packageName, manager string
 		unowned              bool
-		flags                []string
 	}{
-		"config-applied":   {"config-applied", "gitops", false, nil},
-		"config-updated":   {"config-updated", deploy.FieldManager, false, nil},
-		"config-unowned":   {"config-unowned", "gitops", true, nil},
-		"config-different": {"another", "gitops", false, adopt("config-different")},
+		"config-applied":   {"config-applied", "gitops", false},
+		"config-updated":   {"config-updated", deploy.FieldManager, false},
+		"config-unowned":   {"config-unowned", "gitops", true},
+		"config-different": {"another", "gitops", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e.namespace(t, name)
@@ -82,7 +78,8 @@ func TestConfigOfAnotherClient(t *testing.T) {
 			if test.unowned {
 				kube.Patch(t, resource, name, types.MergePatchType, []byte(`{"metadata": {"managedFields": [{}]}}`))
 			}
-			out, err := webhooks(t, append(test.flags, "bundle", "install", configBundle(t, name), "-n", name, "--yes", "--patience=1s")...).CombinedOutput()
+			out, err := webhooks(t, "bundle", "install", configBundle(t, name), "-n", name, "--yes", "--patience=1s",
+				"--adopt", "Subscription.operators.coreos.com/"+name+"/"+name).CombinedOutput()
 			says(t, err, "exit status 1") // No manager runs.
 			installtest.Contains(t, string(out), "hostPath /", "applied ClusterServiceVersion")
 			live := e.now(t, s)
