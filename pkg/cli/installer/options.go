@@ -85,7 +85,7 @@ func (c *Installer) CompleteUninstall(ctx context.Context, b *bundle.Bundle, o *
 		return "", c.installedWith(ctx, found, b, o)
 	}
 	if o.Namespace == "" {
-		if o.Namespace, err = c.subscriptionNamespace(ctx, b); err != nil {
+		if o.Namespace, err = c.operators.subscriptionNamespace(ctx, b); err != nil {
 			return "", err
 		}
 	}
@@ -112,8 +112,8 @@ func (c *Installer) CompleteUninstall(ctx context.Context, b *bundle.Bundle, o *
 	return "", c.completeFromInstalled(ctx, b, o)
 }
 
-func (c *Installer) subscriptionNamespace(ctx context.Context, b *bundle.Bundle) (namespace string, err error) {
-	subscriptions, err := c.operators.subscriptions(ctx, metav1.NamespaceAll)
+func (r operatorReader) subscriptionNamespace(ctx context.Context, b *bundle.Bundle) (namespace string, err error) {
+	subscriptions, err := r.subscriptions(ctx, metav1.NamespaceAll)
 	if err != nil {
 		return "", err
 	}

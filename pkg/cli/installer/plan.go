@@ -85,7 +85,7 @@ func (c *Installer) plan(ctx context.Context, i Installation) (Plan, error) {
 	if p.awaited, err = c.awaited(ctx, i); err != nil {
 		return p, err
 	}
-	if p.record, err = c.record(ctx, i); err != nil {
+	if p.record, err = c.records.of(ctx, i); err != nil {
 		return p, err
 	}
 	for _, o := range i.Objects() {

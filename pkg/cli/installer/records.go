@@ -20,11 +20,11 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
 )
 
-func (c *Installer) record(ctx context.Context, i Installation) (deploy.Record, error) {
-	return c.records.get(ctx, i.Bundle.RecordedPackage(), i.Namespace())
-}
-
 type recordStore struct{ kube kubernetes.Interface }
+
+func (s recordStore) of(ctx context.Context, i Installation) (deploy.Record, error) {
+	return s.get(ctx, i.Bundle.RecordedPackage(), i.Namespace())
+}
 
 func (s recordStore) get(ctx context.Context, packageName, namespace string) (deploy.Record, error) {
 	empty, name := deploy.Record{Namespace: namespace, Package: packageName}, deploy.RecordName(packageName)
@@ -42,8 +42,8 @@ func (s recordStore) get(ctx context.Context, packageName, namespace string) (de
 	return r, nil
 }
 
-func (c *Installer) otherRecords(ctx context.Context, i Installation) (map[string]deploy.Record, error) {
-	records, err := c.records.list(ctx, i.Namespace())
+func (s recordStore) others(ctx context.Context, i Installation) (map[string]deploy.Record, error) {
+	records, err := s.list(ctx, i.Namespace())
 	delete(records, i.Bundle.RecordedPackage())
 	return records, err
 }
@@ -156,4 +156,39 @@ func orNil[T any](object *T, err error) (*T, error) {
 		return nil, nil
 	}
 	return object, err
+}
+
+// removeFromAll removes the deleted objects from all records of the namespace.
+func (s recordStore) removeFromAll(ctx context.Context, i Installation, removal deploy.Removal, removed []*unstructured.Unstructured) error {
+	ctx, cancel := afterInterrupt(ctx)
+	defer cancel()
+	records, err := s.after(ctx, i, removal, removed)
+	if err != nil {
+		return err
+	}
+	for _, rest := range records {
+		if err := s.delete(ctx, rest); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// after returns the records of the namespace that change with the removal of objects.
+func (s recordStore) after(ctx context.Context, i Installation, removal deploy.Removal, removed []*unstructured.Unstructured) ([]deploy.Record, error) {
+	others, err := s.others(ctx, i)
+	if err != nil {
+		return nil, err
+	}
+	var records []deploy.Record
+	for _, other := range others {
+		if rest, changed := other.Without(removed); changed {
+			records = append(records, rest)
+		}
+	}
+	record, err := s.of(ctx, i)
+	if err == nil && record.Version != "" {
+		records = append(records, removal.RecordAfter(record, removed))
+	}
+	return records, err
 }

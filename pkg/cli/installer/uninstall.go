@@ -26,7 +26,7 @@ func (c *Installer) Removal(ctx context.Context, i Installation, definitions boo
 	if err != nil {
 		return deploy.Removal{}, err
 	}
-	record, err := c.record(ctx, i)
+	record, err := c.records.of(ctx, i)
 	if err != nil {
 		return deploy.Removal{}, err
 	}
@@ -64,7 +64,7 @@ func (c *Installer) Removal(ctx context.Context, i Installation, definitions boo
 	}
 	removal := deploy.NewRemoval(i.Manifests, objects, stored, others, definitions)
 	removal.Messages = append(removal.Messages, kept...)
-	earlier, err := c.otherRecords(ctx, i)
+	earlier, err := c.records.others(ctx, i)
 	if err != nil {
 		return deploy.Removal{}, err
 	}
@@ -172,51 +172,16 @@ func (c *Installer) Uninstall(ctx context.Context, i Installation, agreed Confir
 			removed = append(removed, o)
 		}
 	}
-	return removed, c.updateRecords(ctx, i, removal, removed)
+	return removed, c.records.removeFromAll(ctx, i, removal, removed)
 }
 
 // unremovable returns which objects the user may not delete, and which records the user may not update afterwards.
 func (c *Installer) unremovable(ctx context.Context, a applier, i Installation, removal deploy.Removal, objects []*unstructured.Unstructured) ([]error, error) {
-	records, err := c.recordsAfter(ctx, i, removal, removal.Delete)
+	records, err := c.records.after(ctx, i, removal, removal.Delete)
 	if err != nil {
 		return nil, err
 	}
 	return a.undeletable(ctx, objects, records)
-}
-
-// updateRecords removes the deleted objects from all records of the namespace.
-func (c *Installer) updateRecords(ctx context.Context, i Installation, removal deploy.Removal, removed []*unstructured.Unstructured) error {
-	ctx, cancel := afterInterrupt(ctx)
-	defer cancel()
-	records, err := c.recordsAfter(ctx, i, removal, removed)
-	if err != nil {
-		return err
-	}
-	for _, rest := range records {
-		if err := c.records.delete(ctx, rest); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// recordsAfter returns the records of the namespace that change with the removal of objects.
-func (c *Installer) recordsAfter(ctx context.Context, i Installation, removal deploy.Removal, removed []*unstructured.Unstructured) ([]deploy.Record, error) {
-	others, err := c.otherRecords(ctx, i)
-	if err != nil {
-		return nil, err
-	}
-	var records []deploy.Record
-	for _, other := range others {
-		if rest, changed := other.Without(removed); changed {
-			records = append(records, rest)
-		}
-	}
-	record, err := c.record(ctx, i)
-	if err == nil && record.Version != "" {
-		records = append(records, removal.RecordAfter(record, removed))
-	}
-	return records, err
 }
 
 func (c *Installer) delete(ctx context.Context, a applier, i Installation, o *unstructured.Unstructured) (there bool, err error) {
