@@ -65,6 +65,7 @@ func TestConfigOfAnotherClient(t *testing.T) {
 		"config-different": {"another", "gitops", false},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			e.namespace(t, name)
 			s := parsed(t, strings.NewReplacer("NAME", name, "PACKAGE", test.packageName).Replace(configSubscription))
 			resource := e.client(t, s)
@@ -78,7 +79,7 @@ func TestConfigOfAnotherClient(t *testing.T) {
 			if test.unowned {
 				kube.Patch(t, resource, name, types.MergePatchType, []byte(`{"metadata": {"managedFields": [{}]}}`))
 			}
-			out, err := webhooks(t, "bundle", "install", configBundle(t, name), "-n", name, "--yes", "--patience=1s",
+			out, err := webhooks(t, "bundle", "install", configBundle(t, name), "-n", name, "--yes", "--patience=15s",
 				"--adopt", "Subscription.operators.coreos.com/"+name+"/"+name).CombinedOutput()
 			says(t, err, "exit status 1") // No manager runs.
 			installtest.Contains(t, string(out), "hostPath /", "applied ClusterServiceVersion")
@@ -101,7 +102,7 @@ func TestRemovalOfARefusedInstallation(t *testing.T) {
 	const name = "removed-refused"
 	e.namespace(t, name)
 	dir := configBundle(t, name)
-	_, err := webhooks(t, "bundle", "install", dir, "-n", name, "--yes", "--patience=1s").CombinedOutput()
+	_, err := webhooks(t, "bundle", "install", dir, "-n", name, "--yes", "--patience=15s").CombinedOutput()
 	says(t, err, "exit status 1") // No manager runs.
 	for kind, patch := range map[string]string{
 		"OperatorGroup": `{"spec": {"targetNamespaces": null}}`,
