@@ -62,12 +62,12 @@ func (e *env) served(versions ...schema.GroupVersion) {
 func (e *env) eventually(condition func() (ok bool, seen any)) {
 	e.Helper()
 	var last any
-	err := wait.PollUntilContextTimeout(e.Context(), 50*time.Millisecond, 30*time.Second, true, func(context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(e.Context(), 50*time.Millisecond, 2*time.Minute, true, func(context.Context) (bool, error) {
 		ok, seen := condition()
 		last = seen
 		return ok, nil
 	})
 	if err != nil {
-		e.Fatalf("not within 30 s; last observed: %v", last)
+		e.Fatalf("not within 2 min; last observed: %v", last)
 	}
 }
