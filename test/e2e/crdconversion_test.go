@@ -239,10 +239,15 @@ func goesInTheForeground(e *env, client *caches.Client, files, crd string) {
 	})
 }
 
-// inUse is what a WebhookRollout reports of conversions that objects need.
+// inUse is what a WebhookRollout reports of conversions that objects need; empty if the WebhookRollout does not exist. The
+// garbage collector deletes it in the foreground, and the manager creates it again.
 func inUse(e *env, csv string) string {
 	e.Helper()
-	rollout := kube.Get(e, olmClient.WebhookRollouts(e.namespace), csv)
+	rollout, err := olmClient.WebhookRollouts(e.namespace).Get(e.ctx, csv, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return ""
+	}
+	e.must(err)
 	if c := meta.FindStatusCondition(rollout.Status.Conditions, managerv1alpha1.ConditionConversionInUse); c != nil {
 		return c.Message
 	}
