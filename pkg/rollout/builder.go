@@ -113,8 +113,8 @@ func (b *planBuilder) writeSecret(deployment string) {
 // A server of APIServices authenticates its callers by these roles.
 func (b *planBuilder) ensureDelegation(d render.Deployment) {
 	if d.AuthDelegator != nil {
-		b.ensure(d.AuthDelegator, lookUp(b.Observed.AuthDelegators, d.AuthDelegator.Name))
-		b.ensure(d.AuthReader, lookUp(b.Observed.AuthReaders, d.AuthReader.Name))
+		b.ensureBinding(d.AuthDelegator, lookUp(b.Observed.AuthDelegators, d.AuthDelegator.Name), b.ensureAlways)
+		b.ensureBinding(d.AuthReader, lookUp(b.Observed.AuthReaders, d.AuthReader.Name), b.ensureAlways)
 	}
 }
 

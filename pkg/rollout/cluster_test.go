@@ -33,6 +33,9 @@ func (c *cluster) carryOut(step Step) {
 		c.t.Fatalf("%s %s: it does not exist", step.Verb, step.Key())
 	case step.Verb == Delete:
 		c.remove(step.Object)
+		if !c.Observed.Writes[step.Key()].RefusesGrant() {
+			delete(c.Observed.Writes, step.Key())
+		}
 		return
 	}
 	stored := step.Object.DeepCopyObject().(drift.Object)

@@ -12,31 +12,55 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/permissions"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
 // ensureGrant writes a RoleBinding only if the Role, which may be another client's, has the desired rules. It deletes the
-// RoleBinding of a Role whose rules admission has changed.
+// RoleBinding if admission has changed what it grants.
 func (b *planBuilder) ensureGrant(role *rbacv1.Role, binding *rbacv1.RoleBinding, ensure func(desired, live drift.Object)) {
-	ensure(role, lookUp(b.Observed.Roles, role.Name))
 	live := b.Observed.RoleBindings[binding.Name]
+	ensure(role, lookUp(b.Observed.Roles, role.Name))
 	switch {
+	case live != nil && b.owns(live) && b.Observed.GrantChangedByAdmission(role, lookUp(b.Observed.Roles, role.Name)):
+		b.add(Revocation(live, "rules of the role"))
 	case b.grants(role):
-		ensure(binding, lookUp(b.Observed.RoleBindings, binding.Name))
-	case live != nil && b.owns(live) && b.Observed.Writes[drift.KeyOf(role)].RefusesAdmission():
-		b.add(Revocation(live))
+		b.ensureBinding(binding, lookUp(b.Observed.RoleBindings, binding.Name), ensure)
 	}
 }
 
-// Revocation returns the deletion of the binding of a role whose rules admission has changed.
-func Revocation(binding drift.Object) Step {
-	return Step{Verb: Delete, Object: binding, Live: binding, Drift: drift.Drift{By: drift.ByAdmission, Fields: []string{"rules of the role"}}}
+// ensureBinding deletes a binding that admission has changed. It is created again as often as a contest allows.
+func (b *planBuilder) ensureBinding(desired, live drift.Object, ensure func(desired, live drift.Object)) {
+	if b.Observed.GrantChangedByAdmission(desired, live) {
+		b.add(Revocation(live, "subjects", "roleRef"))
+		return
+	}
+	ensure(desired, live)
+}
+
+// Revocation returns the deletion of a binding that grants what admission has changed.
+func Revocation(binding drift.Object, changed ...string) Step {
+	return Step{Verb: Delete, Object: binding, Live: binding, Drift: drift.Drift{By: drift.ByAdmission, Fields: changed}}
+}
+
+// GrantChangedByAdmission reports whether a role or a binding of the manager grants something else, because admission
+// changed it. API servers check the permissions of other clients that change it. Admission changes what the manager writes,
+// with its permissions. After a restart, field ownership shows it, if the object cannot be repaired.
+func (o Observed) GrantChangedByAdmission(desired, live drift.Object) bool {
+	if live == nil || permissions.GrantsSame(desired, live) {
+		return false
+	}
+	key := drift.KeyOf(live)
+	if o.Writes[key].Wrote(live) {
+		return o.Writes[key].RefusesGrant()
+	}
+	return o.Refused[key] != "" && drift.Of(desired, live).By == ""
 }
 
 func (b *planBuilder) grants(role *rbacv1.Role) bool {
 	key, live := drift.KeyOf(role), b.Observed.Roles[role.Name]
 	if b.writes(key) {
-		return !b.Observed.Writes[key].RefusesAdmission()
+		return !b.Observed.Writes[key].RefusesGrant()
 	}
 	return live != nil && b.Observed.Refused[key] == "" && equality.Semantic.DeepEqual(role.Rules, live.Rules)
 }

@@ -124,6 +124,8 @@ func (s Step) Why() string {
 	switch {
 	case s.Verb == Delete && deployment:
 		return "yields to another operator"
+	case s.Verb == Delete && s.Drift.By == drift.ByAdmission:
+		return "admission changed " + strings.Join(s.Drift.Fields, ", ")
 	case s.Verb == Delete && !s.Drift.None():
 		return "cannot be changed in " + strings.Join(s.Drift.Fields, ", ")
 	case s.Verb == Delete:
@@ -171,8 +173,12 @@ func (o Observed) unlessContested(step Step, now time.Time) (_ Step, ok bool) {
 		step.Drift.By = drift.ByCreation
 	} else if step.Repeated && step.Drift.By == "" {
 		step.Drift.By = undoneBy(step, last)
+		if change, refused := last.Refused(); refused && step.Verb == Create {
+			step.Drift = change
+		}
 	}
-	return step, !o.Contests[step.Key()].Blocks(step.Object, step.Live, step.Drift, now)
+	revokes := step.Verb == Delete && step.Drift.By == drift.ByAdmission // the creation before it was limited
+	return step, revokes || !o.Contests[step.Key()].Blocks(step.Object, step.Live, step.Drift, now)
 }
 
 // undoneBy returns who undid the latest write of what the step writes again; empty if that is no contest.

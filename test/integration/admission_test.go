@@ -93,7 +93,9 @@ func TestNeverAcceptedFromAdmission(t *testing.T) {
 	}{
 		"selector of a Service": {"services", `JSONPatch{op: "replace", path: "/spec/selector", value: {"app": "other"}}`, "spec.selector"},
 		"rule of a Role":        {"roles", `JSONPatch{op: "replace", path: "/rules/0/verbs", value: ["get", "update"]}`, "rules"},
-		"data of a Secret":      {"secrets", `JSONPatch{op: "replace", path: "/data/ca.crt", value: ""}`, "data"},
+		"subjects of a RoleBinding": {"rolebindings",
+			`JSONPatch{op: "add", path: "/subjects/-", value: {"kind": "ServiceAccount", "name": "default", "namespace": "default"}}`, "subjects"},
+		"data of a Secret": {"secrets", `JSONPatch{op: "replace", path: "/data/ca.crt", value: ""}`, "data"},
 		"Service of a definition": {"customresourcedefinitions",
 			`JSONPatch{op: "add", path: has(object.spec.conversion.webhook) ? "/spec/conversion/webhook/clientConfig/service/name" : "/metadata/annotations/other", value: "other"}`,
 			"spec.conversion.webhook.clientConfig.service.name"},

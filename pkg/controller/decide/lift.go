@@ -24,17 +24,20 @@ func (d *decision) liftSteps() []rollout.Step {
 	desired := permissions.Lift(d.Grants)
 	var roles, others []rollout.Step
 	objects := lists.Map(desired, func(o metav1.Object) drift.Object { return o.(drift.Object) })
+	steps := d.revocations(objects)
+	revoked := func(step rollout.Step) bool {
+		return slices.ContainsFunc(steps, func(revocation rollout.Step) bool { return revocation.Key() == step.Key() })
+	}
 	for _, step := range rollout.Lift(d.CSV, objects, d.Observed.Lifted, d.Observed, d.Upgrade, d.now) {
 		boundRole, _ := permissions.Bound(step.Object) // none if the object is a role
 		switch {
-		case d.carriedOut(step.Key()):
+		case d.carriedOut(step.Key()), revoked(step):
 		case step.Verb != rollout.Delete && boundRole.Name == "":
 			roles = append(roles, step)
 		default:
 			others = append(others, step)
 		}
 	}
-	steps := d.revocations(desired)
 	if len(roles) > 0 {
 		return append(steps, roles...)
 	}
@@ -48,16 +51,27 @@ func (d *decision) liftSteps() []rollout.Step {
 	return steps
 }
 
-// revocations returns the deletions of lifted bindings whose role admission has changed.
-func (d *decision) revocations(desired []metav1.Object) (steps []rollout.Step) {
+// revocations returns the deletions of lifted bindings that admission has changed, or whose role it has changed.
+func (d *decision) revocations(desired []drift.Object) (steps []rollout.Step) {
+	changed := map[string]bool{}
+	for _, want := range desired {
+		key := drift.KeyOf(want)
+		for _, live := range d.Observed.Lifted {
+			changed[key] = changed[key] || drift.KeyOf(live) == key && d.Observed.GrantChangedByAdmission(want, live)
+		}
+	}
 	for _, o := range d.Observed.Lifted {
 		role, _ := permissions.Bound(o)
 		key := role.Kind + " " + role.Name
 		if role.Kind == "Role" {
 			key = role.Kind + " " + o.GetNamespace() + "/" + role.Name
 		}
-		if d.Observed.Writes[key].RefusesAdmission() && !permissions.BindsRulesOf(o, desired, d.lifted()) {
-			steps = append(steps, rollout.Revocation(o))
+		switch own := drift.KeyOf(o); {
+		case role.Name == "" || d.carriedOut(own):
+		case changed[key]:
+			steps = append(steps, rollout.Revocation(o, "rules of the role"))
+		case changed[own]:
+			steps = append(steps, rollout.Revocation(o, "subjects", "roleRef"))
 		}
 	}
 	return steps

@@ -90,7 +90,9 @@ func (r Written) addTo(d *decision) {
 	key := r.Step.Key()
 	switch {
 	case r.Step.Verb == rollout.Delete:
-		delete(d.Observed.Writes, key)
+		if !d.Observed.Writes[key].RefusesGrant() { // as the record has it
+			delete(d.Observed.Writes, key)
+		}
 		if r.Step.Drift.By == drift.ByCreation {
 			d.Observed.Contests[key] = d.Observed.Contests[key].Repaired(r.Step.Drift, r.At)
 		}

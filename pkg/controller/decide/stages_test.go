@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/dump"
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
@@ -149,16 +150,41 @@ func TestRoleOfAnotherClientIsNotBound(t *testing.T) {
 	installtest.Same(t, "not lifted", []string{"ClusterRole operator", "ClusterRoleBinding operator"}, slices.Sorted(maps.Keys(plan.NotLifted)))
 }
 
-// Admission that changes the rules of a lifted role changes what its binding grants.
+// Admission that changes a lifted role or its binding changes what the binding grants. A refused deletion is not repeated.
 func TestRevokedLift(t *testing.T) {
 	f := stageFacts()
 	f.CSV.Finalizers, f.CSV.Annotations = []string{wellknown.FinalizerCSV}, f.Scope.Annotations()
 	role := decided(t, f).Steps[0]
 	binding := decided(t, f, Written{Step: role, Object: role.Object}).Steps[0]
-	changed := role.Object.DeepCopyObject().(*rbacv1.ClusterRole)
-	changed.Rules[0].Resources = []string{"*"}
-	plan := decided(t, f,
-		Written{Step: role, Object: changed, Write: drift.WriteOf(role.Object, changed)},
-		Written{Step: binding, Object: binding.Object})
-	installtest.Same(t, "steps", []string{"delete ClusterRoleBinding operator"}, stepsOf(plan))
+	written := func(step rollout.Step, change func(o any)) Written {
+		answer := step.Object.DeepCopyObject().(drift.Object)
+		answer.SetUID("of " + types.UID(step.Key()))
+		change(answer)
+		return Written{Step: step, Object: answer, Write: drift.WriteOf(step.Object, answer)}
+	}
+	unchanged := func(any) {}
+	for name, test := range map[string]struct {
+		role, binding func(any)
+		want          []string
+	}{
+		"nothing is changed":     {unchanged, unchanged, nil},
+		"the rules are":          {func(o any) { o.(*rbacv1.ClusterRole).Rules[0].Resources = []string{"*"} }, unchanged, []string{"ClusterRoleBinding operator: admission changed rules of the role"}},
+		"the subjects are":       {unchanged, func(o any) { o.(*rbacv1.ClusterRoleBinding).Subjects[0].Namespace = "tenant" }, []string{"ClusterRoleBinding operator: admission changed subjects, roleRef"}},
+		"a label of the role is": {func(o any) { o.(*rbacv1.ClusterRole).Labels["olm.owner.kind"] = "other" }, unchanged, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			results := []Result{written(role, test.role), written(binding, test.binding)}
+			// What is carried out is not repeated in the same reconciliation: this is the next one.
+			d := newDecision(f, Results{Learned: results}, now)
+			f := f
+			f.Observed = d.Observed
+			plan := decided(t, f)
+			steps := slices.DeleteFunc(slices.Clone(plan.Steps), func(s rollout.Step) bool { return s.Verb != rollout.Delete })
+			installtest.Same(t, "deletions", test.want, installtest.Each(steps, func(s rollout.Step) string { return s.Key() + ": " + s.Why() }))
+			if len(steps) > 0 {
+				refused := decided(t, f, Refused{Step: steps[0], Why: "denied"})
+				installtest.Same(t, "it is repeated", false, slices.ContainsFunc(refused.Steps, func(s rollout.Step) bool { return s.Key() == steps[0].Key() }))
+			}
+		})
+	}
 }

@@ -26,8 +26,12 @@ func (r *run) apply(ctx context.Context, plan decide.Plan) (learned bool, err er
 	changed := false
 	var failed error
 	for _, step := range plan.Steps {
-		if r.isSkipped(step) {
+		if r.executed[step.Key()] == step.Verb {
 			continue
+		}
+		if role := r.changedRoleOf(step); role != "" {
+			r.learn(decide.Refused{Step: step, Why: fmt.Sprintf("%s is not written: admission changed the rules of %s", step.Key(), role)})
+			return true, nil
 		}
 		written, existing, err := r.send(ctx, step)
 		switch {
@@ -65,19 +69,18 @@ func (r *run) apply(ctx context.Context, plan decide.Plan) (learned bool, err er
 	return true, nil
 }
 
-func (r *run) isSkipped(step rollout.Step) bool {
-	return r.executed[step.Key()] == step.Verb || r.bindsChangedRole(step)
-}
-
-// bindsChangedRole reports whether a step binds a Role whose rules admission changed in this reconciliation. The next
-// plan contains the binding when the Role has the desired rules.
-func (r *run) bindsChangedRole(step rollout.Step) bool {
+// changedRoleOf returns the Role that a step binds, if admission changed its rules in this reconciliation. Plans contain
+// the binding again when the Role has the desired rules.
+func (r *run) changedRoleOf(step rollout.Step) string {
 	binding, ok := step.Object.(*rbacv1.RoleBinding)
-	if !ok || step.Verb == rollout.Delete {
-		return false
+	if !ok || step.Verb == rollout.Delete || binding.RoleRef.Kind != "Role" {
+		return ""
 	}
-	role := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: binding.Namespace, Name: binding.RoleRef.Name}}
-	return binding.RoleRef.Kind == "Role" && r.changedRoles[drift.KeyOf(role)]
+	key := drift.KeyOf(&rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: binding.Namespace, Name: binding.RoleRef.Name}})
+	if !r.changedRoles[key] {
+		return ""
+	}
+	return key
 }
 
 // send sends a step, and counts it unless an existing object kept it from being written.

@@ -59,7 +59,7 @@ func (e *Executor) Run(ctx context.Context, k queue.Key, facts decide.Facts) (Ou
 		dryRuns: map[string]bool{}, executed: map[string]rollout.Verb{}, changedRoles: map[string]bool{},
 		sender: &write.Sender{Writer: e.Writer},
 	}
-	for {
+	for ctx.Err() == nil {
 		plan, err := r.nextPlan(ctx, e.Now())
 		if err != nil {
 			return Outcome{}, err
@@ -74,6 +74,7 @@ func (e *Executor) Run(ctx context.Context, k queue.Key, facts decide.Facts) (Ou
 			return Outcome{plan, r.csv, r.deferred}, nil
 		}
 	}
+	return Outcome{}, ctx.Err()
 }
 
 type run struct {

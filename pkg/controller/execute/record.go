@@ -41,7 +41,7 @@ func (r *run) record(step rollout.Step, written drift.Object) {
 		result.Write = drift.WriteOf(step.Desired, written)
 	}
 	if _, isRole := step.Object.(*rbacv1.Role); isRole {
-		r.changedRoles[step.Key()] = result.Write.RefusesAdmission()
+		r.changedRoles[step.Key()] = result.Write.RefusesGrant()
 	}
 	r.recordRepair(result)
 	r.learn(result)

@@ -47,9 +47,13 @@ func (c *Repairs) Wrote(csv types.NamespacedName, object string, write drift.Wri
 	c.change(csv, func(r objectRecords) { r.writes[object] = write })
 }
 
-// Deleted forgets the writes to an object that the manager deleted itself.
+// Deleted forgets the latest write to an object that the manager deleted itself, unless it did so because of that write.
 func (c *Repairs) Deleted(csv types.NamespacedName, object string) {
-	c.change(csv, func(r objectRecords) { delete(r.writes, object) })
+	c.change(csv, func(r objectRecords) {
+		if !r.writes[object].RefusesGrant() {
+			delete(r.writes, object)
+		}
+	})
 }
 
 // Repaired counts one more repair of an object.

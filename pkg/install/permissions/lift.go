@@ -160,12 +160,20 @@ func IsLiftedAs(wanted, live metav1.Object) bool {
 	if wanted.GetName() != live.GetName() || wanted.GetNamespace() != live.GetNamespace() {
 		return false
 	}
-	if role, ok := live.(*rbacv1.ClusterRole); ok && role.AggregationRule != nil {
-		return false
+	return GrantsSame(wanted, live)
+}
+
+// GrantsSame reports whether two roles have the same rules, or two bindings the same role and subjects.
+func GrantsSame(a, b metav1.Object) bool {
+	return equality.Semantic.DeepEqual(grantOf(a), grantOf(b))
+}
+
+func grantOf(o metav1.Object) []any {
+	role, subjects := Bound(o)
+	if aggregated, ok := o.(*rbacv1.ClusterRole); ok {
+		return []any{aggregated.Rules, aggregated.AggregationRule}
 	}
-	wantedRole, wantedSubjects := Bound(wanted)
-	role, subjects := Bound(live)
-	return role == wantedRole && equality.Semantic.DeepEqual(subjects, wantedSubjects) && equality.Semantic.DeepEqual(RulesOf(live), RulesOf(wanted))
+	return []any{RulesOf(o), role, subjects}
 }
 
 // IsLifted reports whether an object has the label of lifted permissions.

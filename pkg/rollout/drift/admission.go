@@ -50,6 +50,13 @@ func (w Write) Refused() (_ Drift, refused bool) {
 // RefusesAdmission reports whether admission changed a field that the manager does not accept.
 func (w Write) RefusesAdmission() bool { return len(w.refused) > 0 }
 
+// RefusesGrant reports whether admission changed what a role or a binding grants, and to whom.
+func (w Write) RefusesGrant() bool {
+	return slices.ContainsFunc(w.refused, func(field string) bool {
+		return slices.ContainsFunc([]string{"rules", "aggregationRule", "roleRef", "subjects"}, func(part string) bool { return within(field, part) })
+	})
+}
+
 // Accepts reports whether only changes of admission differ.
 func (w Write) Accepts(desired, live Object, c Comparison) bool {
 	return w.RepeatedBy(desired, live) && len(w.refused) == 0 && w.changed == c.digest()
