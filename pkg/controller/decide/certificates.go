@@ -310,8 +310,8 @@ func instant(t time.Time) *metav1.Time {
 	return new(metav1.NewTime(t).Rfc3339Copy())
 }
 
-// TrustOf returns the caBundle that the registrations which call a Service will have.
-func TrustOf(service string, facts Facts, results Results, now time.Time) []byte {
+// CABundleOf returns the caBundle that the registrations which call a Service will have.
+func CABundleOf(service string, facts Facts, results Results, now time.Time) []byte {
 	d := newDecision(facts, results, now)
 	return certs.Decide(certs.Facts{
 		Secret: d.secrets[names.Secret(service)], Names: certs.DNSNames(service, d.CSV.Namespace),

@@ -75,7 +75,7 @@ func (r *run) recordRepair(result decide.Written) {
 			return
 		}
 	}
-	if step.Repairs(r.status, r.facts.Observed.Contests) {
+	if step.IsRepair(r.status, r.facts.Observed.Contests) {
 		r.Repairs.Repaired(csv, object, step.Drift, result.At)
 	}
 }

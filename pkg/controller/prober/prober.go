@@ -35,8 +35,8 @@ type Prober struct {
 	Contested *records.FieldContests
 }
 
-// ProbeEndpoints probes under the caBundle that the registration will have. trustOf returns it by Deployment.
-func (p *Prober) ProbeEndpoints(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, endpoints []backends.Endpoint, trustOf func(deployment string) []byte) decide.Probed {
+// ProbeEndpoints probes under the caBundle that the registration will have. caBundleOf returns it by Deployment.
+func (p *Prober) ProbeEndpoints(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, endpoints []backends.Endpoint, caBundleOf func(deployment string) []byte) decide.Probed {
 	type trusted struct{ deployment, trust string }
 	alike, answers := map[trusted][]backends.Endpoint{}, decide.Probed{}
 	for _, e := range endpoints {
@@ -45,7 +45,7 @@ func (p *Prober) ProbeEndpoints(ctx context.Context, csv *operatorsv1alpha1.Clus
 	for by, some := range alike {
 		trust := []byte(by.trust)
 		if by.trust == "" {
-			trust = trustOf(by.deployment)
+			trust = caBundleOf(by.deployment)
 		}
 		if p.Mode == ModeAPIServer || !p.dialEndpoints(ctx, some, trust, answers) {
 			p.throughAPIServer(ctx, csv, some, trust, answers)
