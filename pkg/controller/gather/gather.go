@@ -47,7 +47,7 @@ func (g *Gatherer) Gather(ctx context.Context, csv *operatorsv1alpha1.ClusterSer
 	s.Observed.Catalog = g.catalog(csv, by)
 	s.Observed.OccupiedGroups = g.occupiedGroups(s, relatives)
 	if s.Failure == nil {
-		s.Observed.UnlabelledNamespaces, s.Observed.LabelRefusals = g.Versions.Unlabelled(s.Scope), g.Unlabelled.Of(scope.LabelOf(s.Scope.Group))
+		s.Observed.UnlabelledNamespaces, s.Observed.LabelRefusals = g.Versions.Unlabelled(s.Scope), g.LabelRefusals.Of(scope.LabelOf(s.Scope.Group))
 		s.Failure = g.failure(s)
 	}
 	g.addSecrets(s)

@@ -63,7 +63,7 @@ func (g *Gatherer) Owned(csv *operatorsv1alpha1.ClusterServiceVersion) map[owner
 func (g *Gatherer) addOwned(s *decide.Facts) {
 	s.Owned, s.FieldContests = g.Owned(s.CSV), map[string]drift.FieldContest{}
 	add := func(key string, uid types.UID) {
-		if contest, known := g.Contested.Contest(records.FieldObject{Title: key, UID: uid}); known {
+		if contest, known := g.FieldContests.Contest(records.FieldObject{Title: key, UID: uid}); known {
 			s.FieldContests[key] = contest
 		}
 	}

@@ -80,7 +80,7 @@ func NewCaches(clients clients.Set, namespaces []string) *Caches {
 	apis := aggregatorinformers.NewSharedInformerFactory(clients.Aggregator, 0)
 	extensions := extensionsinformers.NewSharedInformerFactory(clients.Extensions, 0)
 	return &Caches{
-		CSVs:       NewStore[*operatorsv1alpha1.ClusterServiceVersion](withoutProse, csvs),
+		CSVs:       NewStore[*operatorsv1alpha1.ClusterServiceVersion](trimmedCSV, csvs),
 		Groups:     NewStore[*operatorsv1.OperatorGroup](withoutManagedFields, groups),
 		Rollouts:   NewStore[*managerv1alpha1.WebhookRollout](withoutManagedFields, rollouts),
 		Namespaces: NewStore[*corev1.Namespace](withoutManagedFields, all.Core().V1().Namespaces().Informer()),
@@ -88,10 +88,10 @@ func NewCaches(clients clients.Set, namespaces []string) *Caches {
 		Pods: NewStore[*corev1.Pod](withoutPodSpec, each(own.labelledPods, func(f informers.SharedInformerFactory) cache.SharedIndexInformer {
 			return f.Core().V1().Pods().Informer()
 		})...),
-		Deployments: NewStore[*appsv1.Deployment](lean, each(own.derived, func(f informers.SharedInformerFactory) cache.SharedIndexInformer {
+		Deployments: NewStore[*appsv1.Deployment](trimManagedFields, each(own.derived, func(f informers.SharedInformerFactory) cache.SharedIndexInformer {
 			return f.Apps().V1().Deployments().Informer()
 		})...),
-		Services: NewStore[*corev1.Service](lean, each(own.derived, func(f informers.SharedInformerFactory) cache.SharedIndexInformer {
+		Services: NewStore[*corev1.Service](trimManagedFields, each(own.derived, func(f informers.SharedInformerFactory) cache.SharedIndexInformer {
 			return f.Core().V1().Services().Informer()
 		})...),
 		Slices: NewStore[*discoveryv1.EndpointSlice](withoutManagedFields, each(own.derived, func(f informers.SharedInformerFactory) cache.SharedIndexInformer {
@@ -100,8 +100,8 @@ func NewCaches(clients clients.Set, namespaces []string) *Caches {
 		Secrets: NewStore[*corev1.Secret](withoutManagedFields, each(own.derived, func(f informers.SharedInformerFactory) cache.SharedIndexInformer {
 			return f.Core().V1().Secrets().Informer()
 		})...),
-		Validating: NewStore[*admissionregistrationv1.ValidatingWebhookConfiguration](lean, managed.Admissionregistration().V1().ValidatingWebhookConfigurations().Informer()),
-		Mutating:   NewStore[*admissionregistrationv1.MutatingWebhookConfiguration](lean, managed.Admissionregistration().V1().MutatingWebhookConfigurations().Informer()),
+		Validating: NewStore[*admissionregistrationv1.ValidatingWebhookConfiguration](trimManagedFields, managed.Admissionregistration().V1().ValidatingWebhookConfigurations().Informer()),
+		Mutating:   NewStore[*admissionregistrationv1.MutatingWebhookConfiguration](trimManagedFields, managed.Admissionregistration().V1().MutatingWebhookConfigurations().Informer()),
 		CRDs:       NewStore[*apiextensionsv1.CustomResourceDefinition](withoutSchemas, extensions.Apiextensions().V1().CustomResourceDefinitions().Informer()),
 
 		Subscriptions: NewStore[*operatorsv1alpha1.Subscription](withoutCatalog, subscriptions),

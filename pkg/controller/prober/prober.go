@@ -31,8 +31,8 @@ type Prober struct {
 	Metrics *metrics.Metrics
 	Now     func() time.Time
 	Live    *live.Reader
-	// Contested records the re-syncs of pods.
-	Contested *records.FieldContests
+	// FieldContests records the re-syncs of pods.
+	FieldContests *records.FieldContests
 }
 
 // ProbeEndpoints probes under the caBundle that the registration will have. caBundleOf returns it by Deployment.
@@ -83,7 +83,7 @@ func ofPods(endpoints []backends.Endpoint, results []probe.Result) []probe.Resul
 
 // options limits the duration if endpoints drop packets. The next reconciliation dials the others.
 func (p *Prober) options() probe.Options {
-	return probe.Options{Parallel: 32, Timeout: 2 * time.Second, Review: 5 * time.Second, Total: PassTimeout / 2, Dial: p.Dial}
+	return probe.Options{Parallel: 32, Timeout: 2 * time.Second, Review: 5 * time.Second, Total: ReconcileTimeout / 2, Dial: p.Dial}
 }
 
 func callOf(e backends.Endpoint) probe.Call {
@@ -104,5 +104,5 @@ func answerOf(r probe.Result) backends.Answer {
 	return backends.Answer{Reason: string(r.Reason), Message: r.Err.Error()}
 }
 
-// PassTimeout ends a reconciliation that waits for an API server that does not answer.
-const PassTimeout = time.Minute
+// ReconcileTimeout ends a reconciliation that waits for an API server that does not answer.
+const ReconcileTimeout = time.Minute

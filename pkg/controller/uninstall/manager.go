@@ -34,7 +34,7 @@ import (
 // limited to; none means all. OLM v0 has the same finalizer and the same labels, so an OLM v0 that
 // works in one of the namespaces is an error.
 func Manager(ctx context.Context, set clients.Set, log *logrus.Entry, namespaces ...string) error {
-	if err := coexistence.RefuseBesideOLM(ctx, set.Kube, namespaces); err != nil {
+	if err := coexistence.RefuseOLM(ctx, set.Kube, namespaces); err != nil {
 		return err
 	}
 	c := &Uninstaller{Set: set, Log: log, Namespaces: namespaces, Live: &live.Reader{Set: set, Log: log}, Writer: &write.Writer{Set: set, Now: time.Now}}

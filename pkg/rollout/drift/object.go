@@ -92,7 +92,7 @@ func WithPrecondition(desired, live Object) Object {
 // Deployment: an update removes the fields of other clients.
 func NeedsUpdate(desired Object, drift Drift) bool {
 	_, deployment := desired.(*appsv1.Deployment)
-	return deployment || drift.Stuck || slices.ContainsFunc(drift.Strays, func(stray string) bool {
-		return slices.ContainsFunc(ExclusiveFields(desired), func(part string) bool { return strings.HasPrefix("."+stray, part) })
+	return deployment || drift.KeptByApply || slices.ContainsFunc(drift.Extra, func(field string) bool {
+		return slices.ContainsFunc(ExclusiveFields(desired), func(part string) bool { return strings.HasPrefix("."+field, part) })
 	})
 }
