@@ -3,7 +3,6 @@ package gather
 import (
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -40,16 +39,6 @@ func (g *Gatherer) access(csv *operatorsv1alpha1.ClusterServiceVersion, targets 
 		}
 	}
 	return access
-}
-
-func (g *Gatherer) accounts(csv *operatorsv1alpha1.ClusterServiceVersion) map[string]*corev1.ServiceAccount {
-	accounts := map[string]*corev1.ServiceAccount{}
-	for _, name := range csvspec.ServiceAccounts(csv) {
-		if account := g.Caches.Accounts.Get(csv.Namespace, name); account != nil {
-			accounts[name] = account
-		}
-	}
-	return accounts
 }
 
 // rules are none if the role does not exist.

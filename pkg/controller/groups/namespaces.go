@@ -117,8 +117,8 @@ func (r *Reconciler) label(ctx context.Context, k queue.Key, namespace *corev1.N
 // revertedLabels returns an error if admission reverted the change.
 func revertedLabels(written *corev1.Namespace, add, remove []string) error {
 	back := slices.DeleteFunc(slices.Concat(add, remove), func(label string) bool {
-		_, borne := written.Labels[label]
-		return borne == slices.Contains(add, label)
+		_, exists := written.Labels[label]
+		return exists == slices.Contains(add, label)
 	})
 	if len(back) == 0 {
 		return nil

@@ -113,5 +113,5 @@ func TestRefusalsByUnregisteredWebhooks(t *testing.T) {
 	installtest.Same(t, "refusals after it", 1, len(p.refused))
 	denying = "v.mall.io"
 	installtest.Same(t, "a patch that a webhook of another configuration refuses", http.StatusForbidden, codes(http.MethodPatch, roles))
-	installtest.Same(t, "writes", 6, len(p.writes))
+	installtest.Same(t, "writes", 6, len(p.Writes))
 }
