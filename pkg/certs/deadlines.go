@@ -70,11 +70,11 @@ func (m *decider) allCallsFail() bool {
 
 // overdue reports whether the settle time stops restarting: a registration that always changes must not block.
 func (m *decider) overdue() bool {
-	patience := lostSecretTimeout
+	limit := lostSecretTimeout
 	if m.current != nil {
-		patience = max(m.tenth(), slotDuration)
+		limit = max(m.tenth(), slotDuration)
 	}
-	return !m.nextTrustedAt.Before(m.nextStoredAt.Add(patience))
+	return !m.nextTrustedAt.Before(m.nextStoredAt.Add(limit))
 }
 
 func (m *decider) waitMessage(name, what string) string {

@@ -19,7 +19,7 @@ type decider struct {
 }
 
 // Decide returns the decision for the facts. The Secret determines the trust. Registrations count only if the Secret has
-// no usable pair, belongs to another client, or may not show which CAs the pods serve (servedUnknown). Otherwise an
+// no usable pair, belongs to another client, or may not show which CAs the pods serve (mayLackServedCAs). Otherwise an
 // edited caBundle is reverted.
 func Decide(f Facts, p Policy, now time.Time) Decision {
 	if f.Provider == "" {

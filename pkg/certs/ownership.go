@@ -13,7 +13,7 @@ import (
 // otherOwner is empty if the Secret becomes the manager's again: while webhooks are registered, one without an
 // owner blocks the name, pods that reload would serve it, and calls fail.
 func (f Facts) otherOwner() string {
-	sign := notWrittenBy(f.Secret)
+	sign := notManaged(f.Secret)
 	if sign == "" {
 		return ""
 	}
@@ -27,7 +27,8 @@ func (f Facts) otherOwner() string {
 		f.Secret.Namespace, f.Secret.Name, sign)
 }
 
-func notWrittenBy(secret *corev1.Secret) string {
+// notManaged returns what shows that a Secret is not the manager's; empty for nothing.
+func notManaged(secret *corev1.Secret) string {
 	switch {
 	case secret == nil:
 		return ""
@@ -62,12 +63,12 @@ func (f Facts) claimedBy() string {
 
 // mustDelete reports whether the Secret cannot be changed into the manager's.
 func mustDelete(secret *corev1.Secret) bool {
-	return notWrittenBy(secret) != "" && (secret.Type != corev1.SecretTypeTLS || immutable(secret))
+	return notManaged(secret) != "" && (secret.Type != corev1.SecretTypeTLS || immutable(secret))
 }
 
 // deleteBlocking has the blocking Secret deleted. The manager's own is lost and is created next.
 func (m *decider) deleteBlocking() {
-	m.problem = fmt.Sprintf("Secret %s/%s %s", m.blocking.Namespace, m.blocking.Name, notWrittenBy(m.blocking))
+	m.problem = fmt.Sprintf("Secret %s/%s %s", m.blocking.Namespace, m.blocking.Name, notManaged(m.blocking))
 	m.d.PollAt = m.now.Add(otherClientInterval)
 	switch {
 	case m.blocking.DeletionTimestamp != nil:

@@ -67,7 +67,7 @@ func (m *decider) replaceCompromised() {
 
 // incomplete reports whether OLM v0 wrote the Secret, or another client removed a key or a label.
 func (m *rotation) incomplete() bool {
-	return m.current != nil && (len(m.Secret.Data[wellknown.KeyCA]) == 0 || m.Secret.Annotations[wellknown.AnnotationFingerprint] == "" || notWrittenBy(m.Secret) != "" || m.wrongProvider() || !m.managerIssues() && m.unusableCA != "")
+	return m.current != nil && (len(m.Secret.Data[wellknown.KeyCA]) == 0 || m.Secret.Annotations[wellknown.AnnotationFingerprint] == "" || notManaged(m.Secret) != "" || m.wrongProvider() || !m.managerIssues() && m.unusableCA != "")
 }
 
 func immutable(secret *corev1.Secret) bool {

@@ -22,7 +22,7 @@ func (m *decider) conclude() Decision {
 		m.Secret = m.d.Write
 		m.state = readSecret(m.Facts, m.now)
 	}
-	trusted := trustworthy(m.trust(), m.now, m.currentAndNext()...)
+	trusted := trustworthy(m.desiredCAs(), m.now, m.currentAndNext()...)
 	m.d.Phase = m.phase(trusted)
 	m.d.Trust, m.d.TrustedCAs = encode(trusted...), len(trusted)
 	m.d.Generation = m.number
@@ -69,18 +69,18 @@ func (m *decider) serving(c *keyPair) *Serving {
 	}
 }
 
-// While the Secret does not show what pods may serve, registrations keep what they trust.
-func (m *rotation) trust() []*x509.Certificate {
+// desiredCAs keeps what registrations trust while the Secret does not show what pods may serve.
+func (m *rotation) desiredCAs() []*x509.Certificate {
 	all := m.authorities()
-	if m.current == nil || m.servedUnknown() {
+	if m.current == nil || m.mayLackServedCAs() {
 		all = append(all, m.registeredCAs()...)
 	}
 	return newestFirst(all)
 }
 
-// servedUnknown reports whether the annotations were lost, or pods are being given another certificate while
-// another client may have removed the previous CAs.
-func (m *rotation) servedUnknown() bool {
+// mayLackServedCAs reports whether the Secret may lack CAs of what pods serve: the annotations were lost, or pods are
+// being given another certificate while another client may have removed the previous CAs.
+func (m *rotation) mayLackServedCAs() bool {
 	return m.unidentified || !m.promotedAt.IsZero() && !m.previousExpiresAt.IsZero()
 }
 

@@ -120,11 +120,11 @@ func (c *Controller) wire() {
 }
 
 func (c *Controller) wireReconcilers() {
-	status := &write.Status{Contested: &c.records.Contested, Events: c.events, Writes: c.writes, Now: c.now}
+	status := &write.Status{FieldContests: &c.records.FieldContests, Events: c.events, Writes: c.writes, Now: c.now}
 	c.live = &live.Reader{Set: c.Set, Log: c.log}
 	c.groups = &groups.Reconciler{
 		Set: c.Set, Status: status, Namespaces: c.Namespaces, Caches: c.caches, Queue: c.queue,
-		Unlabelled: &c.records.Unlabelled, Handlers: c.handlers, Versions: c.versions,
+		LabelRefusals: &c.records.LabelRefusals, Handlers: c.handlers, Versions: c.versions,
 	}
 	c.uninstall = &uninstall.Uninstaller{
 		Set: c.Set, LiftRoles: c.LiftRoles, Namespaces: c.Namespaces, Events: c.events, Log: c.log,
@@ -143,7 +143,7 @@ func (c *Controller) wireExecutor() {
 		Caches: c.caches, OnDemand: c.onDemand, Writes: c.writes, Events: c.events, Log: c.log, Metrics: c.metrics,
 		Now: c.now, Processors: execute.NewProcessors(), Live: c.live, Writer: c.uninstall.Writer,
 		Prober: &prober.Prober{
-			Set: c.Set, Dial: c.Dial, Mode: c.Probe, Log: c.log, Metrics: c.metrics, Now: c.now, Live: c.live, Contested: &c.records.Contested,
+			Set: c.Set, Dial: c.Dial, Mode: c.Probe, Log: c.log, Metrics: c.metrics, Now: c.now, Live: c.live, FieldContests: &c.records.FieldContests,
 		},
 	}
 }

@@ -57,7 +57,7 @@ func (c *Controller) requeue(k queue.Key, requeue rollout.Requeue) {
 }
 
 func (c *Controller) reconcileKind(ctx context.Context, k queue.Key) (requeue rollout.Requeue, err error) {
-	ctx, cancel := context.WithTimeout(ctx, prober.PassTimeout)
+	ctx, cancel := context.WithTimeout(ctx, prober.ReconcileTimeout)
 	defer cancel()
 	// An object that makes the code panic must not stop the reconciliation of the others.
 	defer func() {

@@ -42,8 +42,8 @@ func (b *planBuilder) ensure(desired, live drift.Object) bool {
 
 func (b *planBuilder) ensureAlways(desired, live drift.Object) { b.ensure(desired, live) }
 
-// addAccepted omits writes that only revert what admission changed.
-func (b *planBuilder) addAccepted(steps ...Step) {
+// addUnlessAccepted omits writes that only revert accepted changes of admission.
+func (b *planBuilder) addUnlessAccepted(steps ...Step) {
 	for _, step := range steps {
 		if step.Desired != nil && step.Live != nil && b.Observed.Writes[step.Key()].Accepts(step.Desired, step.Live, drift.Compare(step.Desired, step.Live)) {
 			b.admitted = append(b.admitted, drift.AdmissionMessage(step.Key(), step.Drift))
@@ -125,7 +125,7 @@ func (b *planBuilder) ensureOperatorCondition() {
 		return
 	}
 	if b.Condition != nil {
-		b.addAccepted(*b.Condition)
+		b.addUnlessAccepted(*b.Condition)
 	}
 	b.ensureGrant(c.Role, c.RoleBinding, b.ensureAlways)
 }

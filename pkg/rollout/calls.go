@@ -65,8 +65,7 @@ func (f *facts) lastCall(d operatorsv1alpha1.WebhookDescription) string {
 func (f *facts) isCalledOtherwise(w render.Webhook) bool {
 	if w.Description.Type == operatorsv1alpha1.ConversionWebhook {
 		return slices.ContainsFunc(w.Conversions, func(c render.Conversion) bool {
-			live := f.Observed.CRDs[c.CRD]
-			if live == nil || !conversion.Calls(live, c) {
+			if f.notNamed(c) {
 				return f.lastCall(w.Description) != conversion.CallOf(&c.Spec)
 			}
 			return f.conversionRouteEdited(c)

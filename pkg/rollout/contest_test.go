@@ -27,7 +27,7 @@ func (c *cluster) reconcileContest() Plan {
 	previous := c.Previous
 	plan := c.reconcile()
 	for _, step := range plan.Steps {
-		if step.Repairs(previous, c.Observed.Contests) {
+		if step.IsRepair(previous, c.Observed.Contests) {
 			c.Observed.Contests[step.Key()] = c.Observed.Contests[step.Key()].Repaired(step.Drift, c.now)
 		}
 	}
@@ -166,7 +166,7 @@ func TestDeletionOfOwnRegistration(t *testing.T) {
 		deleted := live.DeepCopy()
 		deleted.UID = uid
 		step, ok := c.Observed.unlessContested(Step{Verb: Delete, Object: deleted, Live: deleted}, c.now)
-		if got := step.Repairs(c.Previous, nil); got != want || !ok {
+		if got := step.IsRepair(c.Previous, nil); got != want || !ok {
 			t.Errorf("uid %s: counts %t, want %t; allowed %t", uid, got, want, ok)
 		}
 	}

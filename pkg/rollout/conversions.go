@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -134,16 +135,16 @@ func (x *remover) conversionsToEnd() conversion.End {
 	stale = slices.DeleteFunc(stale, func(crd *apiextensionsv1.CustomResourceDefinition) bool {
 		return csvspec.Converts(x.CSV, crd.Name) >= 0
 	})
-	return conversion.EndAll(x.CSV.Namespace, x.Observed.serviceNames(), stale, x.Observed.ObjectCounts, x.CSV.Annotations[wellknown.AnnotationForceConversion] == "true")
+	return x.endAll(stale, func(*corev1.Service) bool { return true })
 }
 
-// ownServices returns the Services that do not belong to a previous version.
-func (x *remover) ownServices() map[string]bool {
-	services := map[string]bool{}
-	for name, s := range x.Observed.Services {
-		services[name] = csvspec.HasOwnerLabels(s, x.CSV)
+// endAll ends conversions by the observed Services that match.
+func (x *remover) endAll(crds []*apiextensionsv1.CustomResourceDefinition, matches func(*corev1.Service) bool) conversion.End {
+	converts := func(service string) bool {
+		live := x.Observed.Services[service]
+		return live != nil && matches(live)
 	}
-	return services
+	return conversion.EndAll(x.CSV.Namespace, converts, crds, x.Observed.ObjectCounts, x.CSV.Annotations[wellknown.AnnotationForceConversion] == "true")
 }
 
 // conversionStep writes a conversion and its generation. Without a webhook, it ends the conversion.
@@ -175,14 +176,6 @@ func EndConversionSteps(crds []*apiextensionsv1.CustomResourceDefinition) []Step
 
 func crdKey(name string) string {
 	return drift.KeyOf(&apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: name}})
-}
-
-func (o Observed) serviceNames() map[string]bool {
-	names := map[string]bool{}
-	for name := range o.Services {
-		names[name] = true
-	}
-	return names
 }
 
 func microTime(t time.Time) metav1.MicroTime {

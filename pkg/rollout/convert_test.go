@@ -68,7 +68,7 @@ func TestEndConversions(t *testing.T) {
 			if test.objects != "" {
 				objects[test.crd.Name] = map[string]int{"some": conversion.SomeObjects}[test.objects]
 			}
-			end := conversion.EndAll("operators", map[string]bool{"server-service": true}, []*apiextensionsv1.CustomResourceDefinition{test.crd}, objects, test.force)
+			end := conversion.EndAll("operators", func(service string) bool { return service == "server-service" }, []*apiextensionsv1.CustomResourceDefinition{test.crd}, objects, test.force)
 			got := unchanged
 			switch {
 			case len(end.CRDs) == 1:
@@ -88,7 +88,7 @@ func TestEndConversions(t *testing.T) {
 }
 
 func inUse(crd *apiextensionsv1.CustomResourceDefinition, objects int) string {
-	end := conversion.EndAll("operators", map[string]bool{"server-service": true}, []*apiextensionsv1.CustomResourceDefinition{crd}, map[string]int{crd.Name: objects}, false)
+	end := conversion.EndAll("operators", func(service string) bool { return service == "server-service" }, []*apiextensionsv1.CustomResourceDefinition{crd}, map[string]int{crd.Name: objects}, false)
 	_, message, _ := strings.Cut(end.InUse, "ClusterServiceVersion. ")
 	return message
 }

@@ -69,7 +69,7 @@ func (c *cluster) reconcileConversion(desired render.Conversion) (writes int) {
 		c.Observed.Writes[step.Key()] = drift.WriteOf(step.Desired, live)
 		if change, refused := c.Observed.Writes[step.Key()].Refused(); refused {
 			c.Observed.Contests[step.Key()] = c.Observed.Contests[step.Key()].Repaired(change, c.now)
-		} else if step.Repairs(c.Previous, c.Observed.Contests) {
+		} else if step.IsRepair(c.Previous, c.Observed.Contests) {
 			c.Observed.Contests[step.Key()] = c.Observed.Contests[step.Key()].Repaired(step.Drift, c.now)
 		}
 	}

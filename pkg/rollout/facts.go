@@ -29,8 +29,8 @@ type facts struct {
 }
 
 // Two operators with the same APIs must not run.
-func (f *facts) yields() bool {
-	return f.Failure != nil && scope.Yields(f.Failure.Reason) || f.Verdict.Conflict != ""
+func (in Input) yields() bool {
+	return in.Failure != nil && scope.Yields(in.Failure.Reason) || in.Verdict.Conflict != ""
 }
 
 func (p *planner) deploymentNames() []string {

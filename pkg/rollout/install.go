@@ -53,7 +53,7 @@ func (p *planner) install() {
 		p.remover.unregisterStale()
 		p.remover.unconvertStale()
 	}
-	p.plan.addAccepted(p.Issuance...)
+	p.plan.addUnlessAccepted(p.Issuance...)
 	blocker := ""
 	for i, d := range p.Desired.Deployments {
 		if blocker != "" {

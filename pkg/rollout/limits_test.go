@@ -32,7 +32,7 @@ func TestDeletionBlockedIsBrief(t *testing.T) {
 			crd.Name = fmt.Sprintf("widgets%d.shop.example.com", i)
 			crds, objects[crd.Name] = append(crds, crd), 7
 		}
-		inUse := conversion.EndAll("operators", map[string]bool{"manager-service": true}, crds, objects, false).InUse
+		inUse := conversion.EndAll("operators", func(service string) bool { return service == "manager-service" }, crds, objects, false).InUse
 		for deleted, text := range map[bool]string{false: inUse, true: phase.NamespaceDeleted(inUse)} {
 			t.Run(fmt.Sprintf("%d definitions, Namespace is deleted: %t", n, deleted), func(t *testing.T) {
 				csv, now := &operatorsv1alpha1.ClusterServiceVersion{}, metav1.NewTime(noon)

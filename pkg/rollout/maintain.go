@@ -25,7 +25,7 @@ type maintainer struct {
 func (m *maintainer) repairInService() {
 	m.reregistered = map[csvspec.Identity]webhookView{}
 	m.ports.keepPorts("a requirement is not met")
-	m.plan.addAccepted(m.Issuance...)
+	m.plan.addUnlessAccepted(m.Issuance...)
 	for _, d := range m.Desired.Deployments {
 		m.repairBackend(d)
 	}
@@ -133,7 +133,7 @@ func (m *maintainer) maintainConversions(w render.Webhook) {
 }
 
 func (m *maintainer) keepTrust() {
-	m.plan.addAccepted(m.Issuance...)
+	m.plan.addUnlessAccepted(m.Issuance...)
 	for _, d := range slices.Concat(m.Desired.Deployments, m.Maintained) {
 		inService := slices.DeleteFunc(slices.Clone(d.Webhooks), func(w render.Webhook) bool { return m.liveOf(w) == nil || m.servedByOther(d, w) })
 		live := m.Observed.Deployments[d.Object.Name]

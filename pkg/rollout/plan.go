@@ -9,7 +9,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/backends"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/phase"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/registration"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 )
 
 // Plan is what to do now, and what to report.
@@ -86,8 +85,7 @@ func (r Requeue) Earliest(others ...Requeue) Requeue {
 // KeepsTrustOnly is true without a scope, for an invalid version, and while a deletion waits for conversions.
 func (in Input) KeepsTrustOnly() bool {
 	held := in.Failure != nil || in.Verdict.Invalid() != ""
-	yields := in.Failure != nil && scope.Yields(in.Failure.Reason) || in.Verdict.Conflict != ""
-	return in.DeletionBlocked || held && !yields && !in.Upgrade.Waits() && in.InService()
+	return in.DeletionBlocked || held && !in.yields() && !in.Upgrade.Waits() && in.InService()
 }
 
 // InService reports whether API servers call webhooks, or did until another client deleted these. Before an

@@ -46,7 +46,7 @@ func (k *ports) withKeptPorts(d render.Deployment, live *corev1.Service, waits s
 	before, callers := backends.KeptPortsOf(live), k.callersOf(d)
 	record := backends.KeptPorts{Pending: pendingPorts(d, callers)}
 	for _, port := range before.Over(live.Spec.Ports) {
-		if kept, keeps := k.keepsPort(d, live, port, callers, before, waits); keeps {
+		if kept, keeps := k.keptPort(d, live, port, callers, before, waits); keeps {
 			record.Kept = append(record.Kept, kept)
 		}
 	}
@@ -60,7 +60,8 @@ func (k *ports) withKeptPorts(d render.Deployment, live *corev1.Service, waits s
 	return service
 }
 
-func (k *ports) keepsPort(d render.Deployment, live *corev1.Service, port corev1.ServicePort, callers []caller, before backends.KeptPorts, waits string) (backends.KeptPort, bool) {
+// keptPort returns the record of a port that keeps its previous target, and whether the port does.
+func (k *ports) keptPort(d render.Deployment, live *corev1.Service, port corev1.ServicePort, callers []caller, before backends.KeptPorts, waits string) (backends.KeptPort, bool) {
 	record, recorded := before.Find(port.Port)
 	desired := slices.IndexFunc(d.Service.Spec.Ports, func(q corev1.ServicePort) bool { return q.Port == port.Port })
 	if desired >= 0 && backends.Target(d.Service.Spec.Ports[desired]) == backends.Target(port) {
@@ -80,11 +81,11 @@ func (k *ports) keepsPort(d render.Deployment, live *corev1.Service, port corev1
 			return kept, true
 		}
 	}
-	return k.stillCalled(kept, record, recorded, key)
+	return k.keptUntilSettled(kept, record, recorded, key)
 }
 
-// No registration names the port any more. The first reconciliation records the time.
-func (k *ports) stillCalled(kept, record backends.KeptPort, recorded bool, key portKey) (backends.KeptPort, bool) {
+// keptUntilSettled keeps a port that no registration names any more. The first reconciliation records the time.
+func (k *ports) keptUntilSettled(kept, record backends.KeptPort, recorded bool, key portKey) (backends.KeptPort, bool) {
 	if !recorded || !record.Left {
 		return backends.KeptPort{}, false
 	}

@@ -24,7 +24,7 @@ const undialledMessage = "the API server reached it and trusted its certificate;
 // A live registration stays as desired, whether endpoints answer or not. Another call must pass callChecks first.
 func (r *registrar) register(d render.Deployment, w render.Webhook, backend workload.Progress) webhookView {
 	if w.Description.Type == operatorsv1alpha1.ConversionWebhook {
-		return r.convert(d, w, backend)
+		return r.registerConversion(d, w, backend)
 	}
 	c := r.candidateFor(d, w, backend)
 	if view, blocked := c.firstBlocking(writeChecks); blocked {

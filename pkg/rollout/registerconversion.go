@@ -11,14 +11,14 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/workload"
 )
 
-// A conversion webhook is registered if each of its definitions names its Service.
-func (r *registrar) convert(d render.Deployment, w render.Webhook, backend workload.Progress) webhookView {
-	view := r.converting(d, w, backend)
+// registerConversion returns the state of a conversion webhook, which is registered if each definition names its Service.
+func (r *registrar) registerConversion(d render.Deployment, w render.Webhook, backend workload.Progress) webhookView {
+	view := r.conversionView(d, w, backend)
 	view.gap = r.gapOf(w.Description)
 	return view
 }
 
-func (r *registrar) converting(d render.Deployment, w render.Webhook, backend workload.Progress) webhookView {
+func (r *registrar) conversionView(d render.Deployment, w render.Webhook, backend workload.Progress) webhookView {
 	c := r.candidateFor(d, w, backend)
 	if view, blocked := c.firstBlocking(writeChecks); blocked {
 		return view

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
@@ -15,7 +16,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/conversion"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/registration"
 )
@@ -163,8 +163,7 @@ func (x *remover) withdraw() {
 			x.plan.delete(live.Object)
 		}
 	}
-	ended := conversion.EndAll(x.CSV.Namespace, x.ownServices(), slices.Collect(maps.Values(x.Observed.CRDs)), x.Observed.ObjectCounts,
-		x.CSV.Annotations[wellknown.AnnotationForceConversion] == "true")
+	ended := x.endAll(slices.Collect(maps.Values(x.Observed.CRDs)), func(s *corev1.Service) bool { return csvspec.HasOwnerLabels(s, x.CSV) })
 	for _, step := range EndConversionSteps(ended.CRDs) {
 		x.plan.add(step)
 	}

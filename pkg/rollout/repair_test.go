@@ -235,7 +235,7 @@ func TestRegistrationIsRecreatedDuringRollout(t *testing.T) {
 		plan := c.reconcile()
 		if diff := cmp.Diff([]string{want}, stepsOf(plan)); diff != "" {
 			t.Errorf("steps (-want +got):\n%s", diff)
-		} else if !plan.Steps[0].Repairs(previous, nil) {
+		} else if !plan.Steps[0].IsRepair(previous, nil) {
 			t.Errorf("%s does not count as a repair", want)
 		}
 	}

@@ -74,8 +74,8 @@ func (s Step) Registers() bool {
 	return s.Verb == Convert || s.Verb != Delete && drift.IsRegistration(s.Object)
 }
 
-// Repairs reports whether the step reverts a change of another client, as the status or a contest shows.
-func (s Step) Repairs(previous managerv1alpha1.WebhookRolloutStatus, contests map[string]drift.Contest) bool {
+// IsRepair reports whether the step reverts a change of another client, as the status or a contest shows.
+func (s Step) IsRepair(previous managerv1alpha1.WebhookRolloutStatus, contests map[string]drift.Contest) bool {
 	switch {
 	case s.Verb == Delete:
 		return s.Drift.By == drift.ByCreation

@@ -120,6 +120,6 @@ func TestRepairsOfSecret(t *testing.T) {
 		"recreated":                            {Step{Verb: Create, Object: secret}, repaired, true},
 		"the same content":                     {Step{Verb: Update, Object: secret, Repeated: true}, nil, true},
 	} {
-		installtest.Same(t, name+": repairs", test.want, test.step.Repairs(managerv1alpha1.WebhookRolloutStatus{}, test.contests))
+		installtest.Same(t, name+": repairs", test.want, test.step.IsRepair(managerv1alpha1.WebhookRolloutStatus{}, test.contests))
 	}
 }

@@ -84,7 +84,7 @@ func TestRefuseNextToOLM(t *testing.T) {
 				spec.Replicas = new(int32(0))
 			}
 			kube.CreateTemporary(e, e.kube.AppsV1().Deployments(e.namespace), &appsv1.Deployment{ObjectMeta: named("olm-operator"), Spec: spec})
-			err := coexistence.RefuseBesideOLM(e.ctx, e.kube, test.ours)
+			err := coexistence.RefuseOLM(e.ctx, e.kube, test.ours)
 			switch {
 			case test.refused == "" && err != nil:
 				t.Errorf("refused: %v", err)
@@ -95,6 +95,6 @@ func TestRefuseNextToOLM(t *testing.T) {
 	}
 	t.Run("no OLM v0", func(t *testing.T) {
 		e := newEnv(t)
-		e.must(coexistence.RefuseBesideOLM(e.ctx, e.kube, nil))
+		e.must(coexistence.RefuseOLM(e.ctx, e.kube, nil))
 	})
 }

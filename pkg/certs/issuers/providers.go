@@ -3,6 +3,7 @@
 package issuers
 
 import (
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -70,11 +71,7 @@ func IssuedBy(secret *corev1.Secret) managerv1alpha1.CertificateProvider {
 
 // Kinds returns the kinds of all providers.
 func Kinds() []Kind {
-	var all []Kind
-	for _, p := range Providers {
-		all = append(all, p.Kinds...)
-	}
-	return all
+	return slices.Concat(lists.Map(Providers, func(p Provider) []Kind { return p.Kinds })...)
 }
 
 // KindOf returns the kind of a resource; the zero Kind if no provider has it.

@@ -53,7 +53,7 @@ func definitionObject(crd *apiextensionsv1.CustomResourceDefinition) (*unstructu
 	return object, err
 }
 
-func (d definitionStore) settle(ctx context.Context, s deploy.Step, next *apiextensionsv1.CustomResourceDefinition, csv *operatorsv1alpha1.ClusterServiceVersion, dryRun ...string) (*apiextensionsv1.CustomResourceDefinition, error) {
+func (d definitionStore) writeFinal(ctx context.Context, s deploy.Step, next *apiextensionsv1.CustomResourceDefinition, csv *operatorsv1alpha1.ClusterServiceVersion, dryRun ...string) (*apiextensionsv1.CustomResourceDefinition, error) {
 	return d.define(ctx, s, func(live *apiextensionsv1.CustomResourceDefinition) *apiextensionsv1.CustomResourceDefinition {
 		return deploy.Settled(live, next, csv)
 	}, dryRun...)

@@ -33,7 +33,7 @@ func (c *Installer) Install(ctx context.Context, agreed Confirmed) ([]*unstructu
 	if err := v.wait(ctx); err != nil {
 		return applied, err
 	}
-	return applied, c.settle(ctx, a, p, applied)
+	return applied, c.writeFinal(ctx, a, p, applied)
 }
 
 // writeAll writes the objects in their order. The record is written as soon as its namespace
@@ -141,11 +141,11 @@ func (c *Installer) checkUnchecked(ctx context.Context, a applier, p Plan, steps
 	return nil
 }
 
-// settle writes definitions as the bundle has them, and removes the list of versions to wait for.
-func (c *Installer) settle(ctx context.Context, a applier, p Plan, applied []*unstructured.Unstructured) error {
+// writeFinal writes definitions as the bundle has them, and removes the list of versions to wait for.
+func (c *Installer) writeFinal(ctx context.Context, a applier, p Plan, applied []*unstructured.Unstructured) error {
 	for _, o := range applied {
 		if crd := p.definition(o); crd != nil {
-			if _, err := c.definitions.settle(ctx, deploy.Step{Object: o, Live: o, Action: deploy.Update}, crd, p.CSV()); err != nil {
+			if _, err := c.definitions.writeFinal(ctx, deploy.Step{Object: o, Live: o, Action: deploy.Update}, crd, p.CSV()); err != nil {
 				return err
 			}
 		}

@@ -144,12 +144,12 @@ func (c *Installer) step(ctx context.Context, a applier, p Plan, o *unstructured
 	if answer == nil || live == nil || next == nil {
 		return deploy.StepOf(o, live, answer, p.record), answer, refused, nil
 	}
-	settled, err := c.settled(ctx, p, s, next, answer)
+	final, err := c.finalDefinition(ctx, p, s, next, answer)
 	if err != nil {
 		return s, nil, nil, err
 	}
-	if s, err = p.converted(deploy.StepOf(o, live, settled, p.record), next); err == nil && s.Action == deploy.Update && len(s.Changed) > 0 {
-		s, err = a.contested(ctx, s, settled)
+	if s, err = p.converted(deploy.StepOf(o, live, final, p.record), next); err == nil && s.Action == deploy.Update && len(s.Changed) > 0 {
+		s, err = a.contested(ctx, s, final)
 	}
 	return s, answer, nil, err
 }
@@ -178,10 +178,10 @@ func (p Plan) converted(s deploy.Step, next *apiextensionsv1.CustomResourceDefin
 	return s, nil
 }
 
-// settled is a definition as it will be once the operator is installed. Where the API server refuses that now, since
+// finalDefinition is a definition as it will be once the operator is installed. Where the API server refuses that now, since
 // it may take it once the operator serves, it is the answer for the definition until then; nil if that changes nothing.
-func (c *Installer) settled(ctx context.Context, p Plan, s deploy.Step, next *apiextensionsv1.CustomResourceDefinition, answer *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	written, err := c.definitions.settle(ctx, s, next, p.CSV(), metav1.DryRunAll)
+func (c *Installer) finalDefinition(ctx context.Context, p Plan, s deploy.Step, next *apiextensionsv1.CustomResourceDefinition, answer *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	written, err := c.definitions.writeFinal(ctx, s, next, p.CSV(), metav1.DryRunAll)
 	if apierrors.IsInvalid(err) || apierrors.IsForbidden(err) || apierrors.IsInternalError(err) {
 		if deploy.StepOf(s.Object, s.Live, answer, deploy.Record{}).Action == deploy.Keep {
 			return nil, nil

@@ -4,7 +4,6 @@ package coexistence
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -78,11 +77,7 @@ func holderOf(ctx context.Context, kube kubernetes.Interface, l coordinationv1.L
 	return d, nil
 }
 
-// sharedWith assumes all namespaces for a manager whose limit cannot be read.
 func sharedWith(d appsv1.Deployment, namespaces []string) string {
-	limits, err := LimitedTo(d)
-	if err != nil {
-		limits = nil
-	}
-	return overlap(slices.Clone(limits), namespaces)
+	limits, _ := LimitedTo(d) // all namespaces for a manager whose limit cannot be read
+	return overlap(limits, namespaces)
 }

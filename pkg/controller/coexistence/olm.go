@@ -21,10 +21,10 @@ const (
 	NamespacesFlag = "namespaces"
 )
 
-// RefuseBesideOLM is an error when an OLM v0 works on the same ClusterServiceVersions.
+// RefuseOLM is an error when an OLM v0 works on the same ClusterServiceVersions.
 // OLM v0 has no selector for them: two managers would undo each other's writes, and
 // OLM v0 would register webhooks that do not serve yet.
-func RefuseBesideOLM(ctx context.Context, kube kubernetes.Interface, namespaces []string) error {
+func RefuseOLM(ctx context.Context, kube kubernetes.Interface, namespaces []string) error {
 	running, err := kube.AppsV1().Deployments(metav1.NamespaceAll).List(ctx, metav1.ListOptions{
 		FieldSelector: fields.OneTermEqualSelector(metav1.ObjectNameField, olmDeployment).String(),
 	})

@@ -32,7 +32,7 @@ func factsWithSecret(secret *corev1.Secret) (Facts, Results) {
 	f.Ownership.Recorded = map[types.UID]bool{"live": true}
 	f.Observed.Validating = []*admissionregistrationv1.ValidatingWebhookConfiguration{live}
 	results := Results{Learned: []Result{SecretRead{secret.Name, secret}}, Answers: NewAnswers()}
-	results.Answers.Trust["manager"] = Trust{Secret: secret, Validating: f.Observed.Validating}
+	results.Answers.Trust["manager"] = Trust{Secret: secret, Registrations: Registrations{Validating: f.Observed.Validating}}
 	return f, results
 }
 

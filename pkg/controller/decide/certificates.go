@@ -63,7 +63,7 @@ func (c *certifier) certificate() (certificate, error) {
 	var pods map[string]*corev1.Pod
 	provided := map[certs.Need]bool{}
 	for {
-		decided := c.judge(facts)
+		decided := c.decideCertificate(facts)
 		if decided.Need == certs.NeedNothing {
 			result := c.certificateOf(facts, decided, pods)
 			c.addIssuance(issuance, &result, decided)
@@ -195,8 +195,8 @@ func (c *certifier) registered() []certs.Registration {
 	return all
 }
 
-// judge asks package certs. It does not modify the Secret of another ClusterServiceVersion.
-func (c *certifier) judge(facts certs.Facts) certs.Decision {
+// decideCertificate asks package certs. It does not modify the Secret of another ClusterServiceVersion.
+func (c *certifier) decideCertificate(facts certs.Facts) certs.Decision {
 	if facts.Secret != nil {
 		facts.OtherWriter = cmp.Or(c.refusal(facts.Secret), facts.OtherWriter)
 		facts.Recreated = c.Observed.RecreatedByOther(facts.Secret, c.now)
@@ -310,8 +310,8 @@ func instant(t time.Time) *metav1.Time {
 	return new(metav1.NewTime(t).Rfc3339Copy())
 }
 
-// TrustOf returns the caBundle that the registrations which call a Service will have.
-func TrustOf(service string, facts Facts, results Results, now time.Time) []byte {
+// CABundleOf returns the caBundle that the registrations which call a Service will have.
+func CABundleOf(service string, facts Facts, results Results, now time.Time) []byte {
 	d := newDecision(facts, results, now)
 	return certs.Decide(certs.Facts{
 		Secret: d.secrets[names.Secret(service)], Names: certs.DNSNames(service, d.CSV.Namespace),

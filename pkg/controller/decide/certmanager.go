@@ -33,7 +33,7 @@ func (c *certifier) fromCertManager(issuer issuers.Issuer) (issuance, error) {
 	facts.Secret = secret
 	i := issuance{}
 	if facts.Installed {
-		if i, err = c.orderFrom(&facts); err != nil || i.refusal != "" {
+		if i, err = c.requestFromCertManager(&facts); err != nil || i.refusal != "" {
 			return issuance{refusal: i.refusal, requeue: i.requeue}, err // another client's issuer would sign
 		}
 	}
@@ -57,16 +57,16 @@ func (c *certifier) removeCertManager() (steps []rollout.Step, waits bool, err e
 	return steps, false, err
 }
 
-// orderFrom compares what is ordered of cert-manager with the live objects.
-func (c *certifier) orderFrom(facts *issuers.CertManagerFacts) (i issuance, err error) {
+// requestFromCertManager compares what is requested from cert-manager with the live objects.
+func (c *certifier) requestFromCertManager(facts *issuers.CertManagerFacts) (i issuance, err error) {
 	caches := []ObjectKey{{Resource: issuers.Certificates}, {Resource: issuers.Issuers}, {Resource: issuers.ClusterIssuers}}
 	issuer, known := c.issuerKey(facts.Request.Issuer)
 	keys := caches
 	if known {
 		keys = append(keys, issuer)
 	}
-	order := facts.Request.Objects()
-	objects, err := c.watched(append(keys, lists.Map(order, keyOf)...)...)
+	requested := facts.Request.Objects()
+	objects, err := c.watched(append(keys, lists.Map(requested, keyOf)...)...)
 	if err != nil {
 		return issuance{}, err
 	}
@@ -75,8 +75,8 @@ func (c *certifier) orderFrom(facts *issuers.CertManagerFacts) (i issuance, err 
 			return issuance{requeue: retryAt(objects[cache].Since, c.now)}, nil
 		}
 	}
-	for _, desired := range order {
-		if live := c.order(&i, desired, objects[keyOf(desired)].Live); live != nil {
+	for _, desired := range requested {
+		if live := c.requestObject(&i, desired, objects[keyOf(desired)].Live); live != nil {
 			facts.Objects[desired.GetKind()+" "+desired.GetName()] = live
 		}
 	}

@@ -134,8 +134,8 @@ func retryAt(since, now time.Time) rollout.Requeue {
 	return rollout.Requeue{At: now.Add(min(max(now.Sub(since), shortest), longest)), Reason: "an issuer has not issued"}
 }
 
-// order neither writes nor returns an object of another client, whose deletion no event reports.
-func (c *certifier) order(i *issuance, desired, live *unstructured.Unstructured) *unstructured.Unstructured {
+// requestObject neither writes nor returns an object of another client, whose deletion no event reports.
+func (c *certifier) requestObject(i *issuance, desired, live *unstructured.Unstructured) *unstructured.Unstructured {
 	if live != nil {
 		if refusal := c.refusal(live); refusal != "" {
 			i.refusal = cmp.Or(i.refusal, refusal)

@@ -109,9 +109,9 @@ func permits(rules []rbacv1.PolicyRule, resource schema.GroupVersionResource, ve
 	})
 }
 
-// An object of another client with the name of an order is reported, and not written.
+// An object of another client with the name of a requested object is reported, and not written.
 func TestOrderUnderTheNameOfAnotherObject(t *testing.T) {
-	order := func(labels map[string]string) *unstructured.Unstructured {
+	request := func(labels map[string]string) *unstructured.Unstructured {
 		o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "cert-manager.io/v1", "kind": "Certificate"}}
 		o.SetNamespace("shop")
 		o.SetName("manager-service-cert")
@@ -119,7 +119,7 @@ func TestOrderUnderTheNameOfAnotherObject(t *testing.T) {
 		return o
 	}
 	c := &certifier{decision: &decision{Facts: stageFacts(), now: now}}
-	desired := order(csvspec.OwnerLabels(c.CSV))
+	desired := request(csvspec.OwnerLabels(c.CSV))
 	for name, test := range map[string]struct {
 		live    *unstructured.Unstructured
 		steps   int
@@ -127,11 +127,11 @@ func TestOrderUnderTheNameOfAnotherObject(t *testing.T) {
 	}{
 		"absent":               {nil, 1, ""},
 		"as desired":           {desired, 0, ""},
-		"another client's":     {order(nil), 0, "Certificate shop/manager-service-cert is not the manager's: delete it, or choose another provider of certificates"},
-		"of a deleted version": {order(map[string]string{"olm.managed": "true"}), 1, ""},
+		"another client's":     {request(nil), 0, "Certificate shop/manager-service-cert is not the manager's: delete it, or choose another provider of certificates"},
+		"of a deleted version": {request(map[string]string{"olm.managed": "true"}), 1, ""},
 	} {
 		var i issuance
-		read := c.order(&i, desired, test.live)
+		read := c.requestObject(&i, desired, test.live)
 		if len(i.steps) != test.steps || i.refusal != test.refusal || i.requeue.Never() != (test.refusal == "") {
 			t.Errorf("%s: steps %v, refusal %q, requeue %v", name, i.steps, i.refusal, i.requeue)
 		}
@@ -148,17 +148,17 @@ func TestNothingIsRequestedOfAnotherClientsIssuer(t *testing.T) {
 		issuers []string // of another client
 		refused bool
 	}{
-		"no Issuer":                   {},
-		"one that signs certificates": {[]string{names.CA("server-service")}, true},
-		"one that signs itself":       {[]string{names.SelfSigned("server-service")}, true},
-		"one that the order ignores":  {[]string{"other"}, false},
+		"no Issuer":                    {},
+		"one that signs certificates":  {[]string{names.CA("server-service")}, true},
+		"one that signs itself":        {[]string{names.SelfSigned("server-service")}, true},
+		"one that the request ignores": {[]string{"other"}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := &decision{Facts: stageFacts(), now: now, answers: NewAnswers(), secrets: map[string]*corev1.Secret{}}
 			d.Requestable = map[managerv1alpha1.CertificateProvider]bool{managerv1alpha1.ProviderCertManager: true}
 			c := &certifier{d, "server", "server-service"}
-			order, err := c.fromCertManager(issuers.Issuer{})
-			for ; err != nil; order, err = c.fromCertManager(issuers.Issuer{}) {
+			issued, err := c.fromCertManager(issuers.Issuer{})
+			for ; err != nil; issued, err = c.fromCertManager(issuers.Issuer{}) {
 				if len(d.questions) == 0 {
 					t.Fatal(err)
 				}
@@ -167,8 +167,8 @@ func TestNothingIsRequestedOfAnotherClientsIssuer(t *testing.T) {
 				}
 				d.questions = nil
 			}
-			if (order.refusal != "") != test.refused || (len(order.steps) == 0) != test.refused || order.Published != nil {
-				t.Errorf("refusal %q, steps %v, published: %v", order.refusal, order.steps, order.Published)
+			if (issued.refusal != "") != test.refused || (len(issued.steps) == 0) != test.refused || issued.Published != nil {
+				t.Errorf("refusal %q, steps %v, published: %v", issued.refusal, issued.steps, issued.Published)
 			}
 		})
 	}

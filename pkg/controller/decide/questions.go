@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"slices"
 	"time"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
@@ -84,14 +85,23 @@ func NewAnswers() Answers {
 
 // Trust is the Secret of a Deployment and the registrations as the API server has them now.
 type Trust struct {
-	Secret *corev1.Secret
-	// Validating, Mutating and APIServices have the owner labels of the versions.
-	Validating  []*admissionregistrationv1.ValidatingWebhookConfiguration
-	Mutating    []*admissionregistrationv1.MutatingWebhookConfiguration
-	APIServices []*apiregistrationv1.APIService
+	Secret        *corev1.Secret
+	Registrations // with the owner labels of the versions
 	// Unlabelled are recorded registrations without these labels, which clients with access to the status choose.
 	Unlabelled []drift.Object
 	CRDs       map[string]*apiextensionsv1.CustomResourceDefinition
+}
+
+// Registrations are all registrations except conversions, which are part of definitions.
+type Registrations struct {
+	Validating  []*admissionregistrationv1.ValidatingWebhookConfiguration
+	Mutating    []*admissionregistrationv1.MutatingWebhookConfiguration
+	APIServices []*apiregistrationv1.APIService
+}
+
+// All returns the registrations in the order of deletion: webhooks first, which could deny the others.
+func (r Registrations) All() []drift.Object {
+	return slices.Concat(drift.Objects(r.Validating), drift.Objects(r.Mutating), drift.Objects(r.APIServices))
 }
 
 // Evidence is which certificate each backend serves, and the Trust that was read immediately before.

@@ -14,7 +14,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 )
 
-func orderedAt(service *corev1.Service, now time.Time) time.Time {
+func requestedAt(service *corev1.Service, now time.Time) time.Time {
 	if service == nil {
 		return now
 	}
@@ -39,7 +39,7 @@ func (c *certifier) fromServiceCA(issuers.Issuer) (issuance, error) {
 	bundle := objects[keyOf(desired)]
 	live := bundle.Live
 	if bundle.Cached {
-		live = c.order(&i, desired, live)
+		live = c.requestObject(&i, desired, live)
 	} else {
 		i.requeue = retryAt(bundle.Since, c.now)
 	}
@@ -50,7 +50,7 @@ func (c *certifier) fromServiceCA(issuers.Issuer) (issuance, error) {
 		}
 	}
 	if secret == nil {
-		i.requeue = i.requeue.Earliest(retryAt(orderedAt(facts.Service, c.now), c.now)) // it is not watched before it is adopted
+		i.requeue = i.requeue.Earliest(retryAt(requestedAt(facts.Service, c.now), c.now)) // it is not watched before it is adopted
 	}
 	i.Finding, i.secret = issuers.FromServiceCA(facts), secret
 	i.steps = append(i.steps, c.adoptIssued(secret)...)

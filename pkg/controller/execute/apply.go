@@ -116,7 +116,7 @@ func (r *run) learnRefusal(step rollout.Step, err error) {
 		refused.Why += ": apply manifests/lift-roles, which lets the manager grant what it does not have"
 	case step.Verb == rollout.ResyncVolumes:
 		pod := step.Object.(*corev1.Pod)
-		r.Contested.Resynced(pod, pod, r.Now())
+		r.FieldContests.Resynced(pod, pod, r.Now())
 	case step.Fields != nil:
 		r.Events.Event(r.csv, corev1.EventTypeWarning, managerv1alpha1.EventNotMarked, err.Error())
 	}

@@ -46,9 +46,9 @@ func (r *run) dryRun(ctx context.Context, steps []rollout.Step) (accepted bool) 
 			continue
 		}
 		r.dryRuns[step.Key()] = true
-		rehearsal := step
-		rehearsal.DryRun = true
-		answer, _, err := r.sender.Send(ctx, r.csv.Namespace, rehearsal)
+		dry := step
+		dry.DryRun = true
+		answer, _, err := r.sender.Send(ctx, r.csv.Namespace, dry)
 		if err != nil || answer == nil {
 			continue
 		}

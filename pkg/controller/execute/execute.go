@@ -139,7 +139,7 @@ func (r *run) execute(ctx context.Context, plan decide.Plan) (learned bool, err 
 	}
 	if len(plan.Probes) > 0 {
 		r.learn(r.Prober.ProbeEndpoints(ctx, r.csv, plan.Probes, func(deployment string) []byte {
-			return decide.TrustOf(plan.Services[deployment], r.facts, r.results, r.Now())
+			return decide.CABundleOf(plan.Services[deployment], r.facts, r.results, r.Now())
 		}))
 	}
 	if len(plan.Count) > 0 {

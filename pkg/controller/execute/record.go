@@ -34,7 +34,7 @@ func (r *run) record(step rollout.Step, written drift.Object) {
 		r.CreationTimes.Add(written, now)
 	}
 	if step.Verb == rollout.ResyncVolumes && written != step.Object { // a conflict returns the given object
-		r.Contested.Resynced(step.Object.(*corev1.Pod), written.(*corev1.Pod), now)
+		r.FieldContests.Resynced(step.Object.(*corev1.Pod), written.(*corev1.Pod), now)
 	}
 	result := decide.Written{Step: step, Object: written, At: now}
 	if step.Verb != rollout.Delete && step.Desired != nil {
@@ -49,7 +49,7 @@ func (r *run) record(step rollout.Step, written drift.Object) {
 
 // recordFields replaces the ClusterServiceVersion by the one that the API server returned.
 func (r *run) recordFields(step rollout.Step, written drift.Object) {
-	r.Contested.Wrote(records.FieldObject{Title: step.Key(), UID: written.GetUID()}, step.Fields, r.Now())
+	r.FieldContests.Wrote(records.FieldObject{Title: step.Key(), UID: written.GetUID()}, step.Fields, r.Now())
 	csv, ok := written.(*operatorsv1alpha1.ClusterServiceVersion)
 	if !ok {
 		return
@@ -58,7 +58,7 @@ func (r *run) recordFields(step rollout.Step, written drift.Object) {
 	if reverted := revertedMetadata(step.Object, csv); len(reverted) > 0 {
 		r.Events.Event(csv, corev1.EventTypeWarning, managerv1alpha1.EventNotMarked, drift.RevertedByAdmission(reverted, step.Kind()))
 	}
-	informers.DropProse(csv) // as in the caches
+	informers.TrimCSV(csv) // as in the caches
 	r.csv = csv
 }
 
@@ -75,7 +75,7 @@ func (r *run) recordRepair(result decide.Written) {
 			return
 		}
 	}
-	if step.Repairs(r.status, r.facts.Observed.Contests) {
+	if step.IsRepair(r.status, r.facts.Observed.Contests) {
 		r.Repairs.Repaired(csv, object, step.Drift, result.At)
 	}
 }

@@ -57,7 +57,7 @@ func TestHungWebhooksAreReported(t *testing.T) {
 			Settings: decide.Settings{Rollout: rollout.DefaultPolicy(), Certificates: certs.DefaultPolicy()},
 			CSV:      csv, Scope: scope, Requirements: requirements.Facts{CSV: csv, Targets: scope.Namespaces},
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), prober.PassTimeout)
+		ctx, cancel := context.WithTimeout(t.Context(), prober.ReconcileTimeout)
 		defer cancel()
 		outcome, err := e.Run(ctx, queue.CSVKey(csv.Namespace, csv.Name), facts)
 		if err != nil || ctx.Err() != nil {
@@ -105,6 +105,6 @@ func TestResyncIsRecorded(t *testing.T) {
 		step := rollout.Step{Verb: rollout.ResyncVolumes, Object: pod, Live: pod}
 		_, err := r.apply(t.Context(), decide.Plan{Plan: rollout.Plan{Steps: []rollout.Step{step}}})
 		installtest.Must(t, err)
-		installtest.Same(t, name, c.want, e.Contested.ResyncedAt(pod))
+		installtest.Same(t, name, c.want, e.FieldContests.ResyncedAt(pod))
 	}
 }

@@ -27,29 +27,29 @@ func (g *Gatherer) occupiedGroups(s *decide.Facts, relatives lineage.Lineage) ma
 		if g.Caches.APIServices.Get("", csvspec.APIServiceName(owned.Group, owned.Version)) != nil {
 			continue
 		}
-		if why := requirements.OccupiedGroup(owned.Group, g.others(s, relatives)); why != "" {
+		if why := requirements.OccupiedGroup(owned.Group, g.otherServers(s, relatives)); why != "" {
 			occupied[owned.Group] = why
 		}
 	}
 	return occupied
 }
 
-// others are the servers of API groups that belong to no version of the operator.
-func (g *Gatherer) others(s *decide.Facts, relatives lineage.Lineage) requirements.OtherServers {
-	family := slices.Concat([]*operatorsv1alpha1.ClusterServiceVersion{s.CSV}, relatives.Older, relatives.Newer)
-	ownership := g.Versions.OwnershipOf(family...)
+// otherServers are the servers of API groups that belong to no version of the operator.
+func (g *Gatherer) otherServers(s *decide.Facts, relatives lineage.Lineage) requirements.OtherServers {
+	versions := slices.Concat([]*operatorsv1alpha1.ClusterServiceVersion{s.CSV}, relatives.Older, relatives.Newer)
+	ownership := g.Versions.OwnershipOf(versions...)
 	return requirements.OtherServers{
 		APIServices: func(group string) []*apiregistrationv1.APIService {
 			return slices.DeleteFunc(g.apiServicesOf(group), func(live *apiregistrationv1.APIService) bool {
 				labelled := func(csv *operatorsv1alpha1.ClusterServiceVersion) bool { return csvspec.HasOwnerLabels(live, csv) }
 				// Without a Service the API server itself serves it, for its own kinds or for definitions.
-				return live.Spec.Service == nil || g.refusal(s, live) == "" || slices.ContainsFunc(family, labelled) && ownership.Proves(live)
+				return live.Spec.Service == nil || g.refusal(s, live) == "" || slices.ContainsFunc(versions, labelled) && ownership.Proves(live)
 			})
 		},
 		CRDs: func(group string) []*apiextensionsv1.CustomResourceDefinition {
 			return slices.DeleteFunc(slices.Clone(g.Caches.CRDs.By(informers.ByGroup, group)), func(crd *apiextensionsv1.CustomResourceDefinition) bool {
 				owns := func(csv *operatorsv1alpha1.ClusterServiceVersion) bool { return csv.OwnsCRD(crd.Name) }
-				return slices.ContainsFunc(family, owns) && !g.ownedElsewhere(crd.Name, s.CSV, family)
+				return slices.ContainsFunc(versions, owns) && !g.ownedElsewhere(crd.Name, s.CSV, versions)
 			})
 		},
 	}
@@ -60,10 +60,10 @@ func (g *Gatherer) apiServicesOf(group string) []*apiregistrationv1.APIService {
 }
 
 // ownedElsewhere reports whether another operator owns a definition with the better right.
-func (g *Gatherer) ownedElsewhere(crd string, csv *operatorsv1alpha1.ClusterServiceVersion, family []*operatorsv1alpha1.ClusterServiceVersion) bool {
+func (g *Gatherer) ownedElsewhere(crd string, csv *operatorsv1alpha1.ClusterServiceVersion, versions []*operatorsv1alpha1.ClusterServiceVersion) bool {
 	own := g.Versions.ClaimantOf(csv)
 	return slices.ContainsFunc(g.Caches.CSVs.By(informers.ByCRD, crd), func(other *operatorsv1alpha1.ClusterServiceVersion) bool {
-		return other.OwnsCRD(crd) && !other.IsCopied() && !slices.Contains(family, other) && g.Versions.ClaimantOf(other).Precedes(own)
+		return other.OwnsCRD(crd) && !other.IsCopied() && !slices.Contains(versions, other) && g.Versions.ClaimantOf(other).Precedes(own)
 	})
 }
 

@@ -24,12 +24,7 @@ import (
 // Convertible returns the definitions whose conversion a ClusterServiceVersion declares, or that call a Service
 // of its versions. A Service that another client deleted is known by its Deployment.
 func (g *Gatherer) Convertible(csv *operatorsv1alpha1.ClusterServiceVersion, ids []string) map[string]*apiextensionsv1.CustomResourceDefinition {
-	found := map[string]*apiextensionsv1.CustomResourceDefinition{}
-	for _, name := range owners.ConversionCRDs(csv) {
-		if crd := g.Caches.CRDs.Get("", name); crd != nil {
-			found[name] = crd
-		}
-	}
+	found := g.Caches.CRDs.Existing("", owners.ConversionCRDs(csv))
 	for _, service := range g.ownServiceNames(csv, ids) {
 		for _, crd := range g.Caches.CRDs.By(informers.ByConverter, csv.Namespace+"/"+service) {
 			found[crd.Name] = crd
@@ -68,11 +63,7 @@ func (g *Gatherer) ownServiceNames(csv *operatorsv1alpha1.ClusterServiceVersion,
 
 func (g *Gatherer) withRequired(csv *operatorsv1alpha1.ClusterServiceVersion, crds map[string]*apiextensionsv1.CustomResourceDefinition) map[string]*apiextensionsv1.CustomResourceDefinition {
 	all := maps.Clone(crds)
-	for _, name := range csvspec.RequiredCRDs(csv) {
-		if crd := g.Caches.CRDs.Get("", name); crd != nil {
-			all[name] = crd
-		}
-	}
+	maps.Copy(all, g.Caches.CRDs.Existing("", csvspec.RequiredCRDs(csv)))
 	return all
 }
 

@@ -5,7 +5,6 @@ import (
 	"context"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -17,6 +16,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/records"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/versions"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/requirements"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/lineage"
@@ -47,7 +47,7 @@ func (g *Gatherer) Gather(ctx context.Context, csv *operatorsv1alpha1.ClusterSer
 	s.Observed.Catalog = g.catalog(csv, by)
 	s.Observed.OccupiedGroups = g.occupiedGroups(s, relatives)
 	if s.Failure == nil {
-		s.Observed.UnlabelledNamespaces, s.Observed.LabelRefusals = g.Versions.Unlabelled(s.Scope), g.Unlabelled.Of(scope.LabelOf(s.Scope.Group))
+		s.Observed.UnlabelledNamespaces, s.Observed.LabelRefusals = g.Versions.Unlabelled(s.Scope), g.LabelRefusals.Of(scope.LabelOf(s.Scope.Group))
 		s.Failure = g.failure(s)
 	}
 	g.addSecrets(s)
@@ -76,8 +76,6 @@ func (g *Gatherer) cached(csv *operatorsv1alpha1.ClusterServiceVersion, relative
 		Config:      g.Versions.ConfigOf(csv),
 		Ownership:   ownership,
 		Rollout:     g.Caches.Rollouts.Get(csv.Namespace, csv.Name),
-		Secrets:     map[string]*corev1.Secret{},
-		Issued:      map[string]*corev1.Secret{},
 		Definitions: g.ruleDefinitions(csv),
 		Condition:   g.condition(csv),
 		Requestable: g.requestable(),
@@ -133,7 +131,7 @@ func (g *Gatherer) requirements(ctx context.Context, s *decide.Facts, relatives 
 	csv := s.CSV
 	facts := requirements.Facts{
 		CSV: csv, Targets: s.Scope.Namespaces,
-		ServiceAccounts: g.accounts(csv), Access: g.access(csv, s.Scope.Namespaces, nil),
+		ServiceAccounts: g.Caches.Accounts.Existing(csv.Namespace, csvspec.ServiceAccounts(csv)), Access: g.access(csv, s.Scope.Namespaces, nil),
 		CRDs: g.withRequired(csv, s.Observed.CRDs), Converters: g.otherConverters(informers.OwnerIDs(csv, relatives.Older), s.Observed.CRDs),
 		Neighbours: g.Versions.Neighbours(csv, relatives), Began: g.Versions.ClaimantOf(csv).Began,
 	}

@@ -63,7 +63,7 @@ func (g *Gatherer) Owned(csv *operatorsv1alpha1.ClusterServiceVersion) map[owner
 func (g *Gatherer) addOwned(s *decide.Facts) {
 	s.Owned, s.FieldContests = g.Owned(s.CSV), map[string]drift.FieldContest{}
 	add := func(key string, uid types.UID) {
-		if contest, known := g.Contested.Contest(records.FieldObject{Title: key, UID: uid}); known {
+		if contest, known := g.FieldContests.Contest(records.FieldObject{Title: key, UID: uid}); known {
 			s.FieldContests[key] = contest
 		}
 	}
@@ -125,21 +125,16 @@ func (g *Gatherer) addSecrets(s *decide.Facts) {
 	for _, version := range s.Versions() {
 		deployments.Insert(csvspec.DeploymentNames(version)...)
 	}
+	var served, issued []string
 	for deployment := range deployments {
 		services := []string{names.Service(deployment)}
 		for _, version := range s.Versions() {
 			services = append(services, csvspec.AlternateServiceName(version, deployment))
 		}
 		for _, service := range services {
-			addSecret(s.Secrets, g.Caches.Secrets.Get(s.CSV.Namespace, names.Secret(service)))
-			addSecret(s.Issued, g.Caches.Secrets.Get(s.CSV.Namespace, names.Issued(names.CA(service))))
-			addSecret(s.Issued, g.Caches.Secrets.Get(s.CSV.Namespace, names.Issued(names.Secret(service))))
+			served = append(served, names.Secret(service))
+			issued = append(issued, names.Issued(names.CA(service)), names.Issued(names.Secret(service)))
 		}
 	}
-}
-
-func addSecret(secrets map[string]*corev1.Secret, cached *corev1.Secret) {
-	if cached != nil {
-		secrets[cached.Name] = cached
-	}
+	s.Secrets, s.Issued = g.Caches.Secrets.Existing(s.CSV.Namespace, served), g.Caches.Secrets.Existing(s.CSV.Namespace, issued)
 }

@@ -3,7 +3,6 @@ package gather
 import (
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -16,20 +15,20 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
-// access does not count the bindings in but.
-func (g *Gatherer) access(csv *operatorsv1alpha1.ClusterServiceVersion, targets []string, but map[string]bool) permissions.Access {
+// access does not count some bindings, by key.
+func (g *Gatherer) access(csv *operatorsv1alpha1.ClusterServiceVersion, targets []string, except map[string]bool) permissions.Access {
 	access := permissions.Access{Everywhere: map[string][]rbacv1.PolicyRule{}, In: map[string]map[string][]rbacv1.PolicyRule{}}
 	namespaces := permissions.GrantedIn(csv.Namespace, targets)
 	for _, account := range csvspec.ServiceAccounts(csv) {
 		for _, subject := range permissions.SubjectsOf(csv.Namespace, account) {
 			for _, b := range g.Caches.ClusterRoleBindings.By(informers.BySubject, subject) {
-				if but[drift.KeyOf(b)] {
+				if except[drift.KeyOf(b)] {
 					continue
 				}
 				access.Everywhere[account] = append(access.Everywhere[account], g.rules(metav1.NamespaceAll, b.RoleRef)...)
 			}
 			for _, b := range g.Caches.RoleBindings.By(informers.BySubject, subject) {
-				if !slices.Contains(namespaces, b.Namespace) || but[drift.KeyOf(b)] {
+				if !slices.Contains(namespaces, b.Namespace) || except[drift.KeyOf(b)] {
 					continue
 				}
 				if access.In[b.Namespace] == nil {
@@ -40,16 +39,6 @@ func (g *Gatherer) access(csv *operatorsv1alpha1.ClusterServiceVersion, targets 
 		}
 	}
 	return access
-}
-
-func (g *Gatherer) accounts(csv *operatorsv1alpha1.ClusterServiceVersion) map[string]*corev1.ServiceAccount {
-	accounts := map[string]*corev1.ServiceAccount{}
-	for _, name := range csvspec.ServiceAccounts(csv) {
-		if account := g.Caches.Accounts.Get(csv.Namespace, name); account != nil {
-			accounts[name] = account
-		}
-	}
-	return accounts
 }
 
 // rules are none if the role does not exist.

@@ -30,12 +30,12 @@ import (
 type Reconciler struct {
 	clients.Set
 	*write.Status
-	Namespaces []string
-	Caches     *informers.Caches
-	Queue      queue.Queue
-	Unlabelled *records.LabelRefusals
-	Handlers   *watch.Handlers
-	Versions   *versions.Index
+	Namespaces    []string
+	Caches        *informers.Caches
+	Queue         queue.Queue
+	LabelRefusals *records.LabelRefusals
+	Handlers      *watch.Handlers
+	Versions      *versions.Index
 }
 
 // ReconcileGroup updates the annotation and the status of an OperatorGroup.
@@ -61,7 +61,7 @@ func (r *Reconciler) ReconcileGroup(ctx context.Context, k queue.Key) (rollout.R
 // updateStatus writes a status that differs. why is the reason why the annotation is not as desired.
 func (r *Reconciler) updateStatus(ctx context.Context, k queue.Key, group *operatorsv1.OperatorGroup, why string) (rollout.Requeue, error) {
 	account := r.Caches.Accounts.Get(k.Namespace, group.Spec.ServiceAccountName)
-	refused := scope.Refused{Labels: r.Unlabelled.Of(scope.LabelOf(group)), ProvidedAPIs: why}
+	refused := scope.Refused{Labels: r.LabelRefusals.Of(scope.LabelOf(group)), ProvidedAPIs: why}
 	status, changed := scope.GroupStatus(group, r.Caches.Groups.In(k.Namespace), r.Versions.NamespacesFor(group), account, refused, r.Now())
 	if !changed {
 		return rollout.Requeue{}, nil
@@ -82,7 +82,7 @@ func (r *Reconciler) updateProvidedAPIs(ctx context.Context, k queue.Key, group 
 		return group, "", at, nil
 	}
 	object, fields := records.FieldObjectOf(operatorsv1.OperatorGroupKind, group), map[string]string{records.AnnotationField(operatorsv1.OperatorGroupProvidedAPIsAnnotationKey): provided}
-	if held, until, why := r.Contested.Held(object, fields, r.Now()); len(held) > 0 {
+	if held, until, why := r.FieldContests.Held(object, fields, r.Now()); len(held) > 0 {
 		return group, why, rollout.Requeue{At: until, Reason: why}, nil
 	}
 	annotated, err := write.Metadata(ctx, r.OLM.OperatorGroups(group.Namespace), group, map[string]any{
@@ -97,7 +97,7 @@ func (r *Reconciler) updateProvidedAPIs(ctx context.Context, k queue.Key, group 
 		return group, "", at, err
 	}
 	r.Writes.Add(k, informers.Write{Object: annotated, At: r.Now()})
-	r.Contested.Wrote(object, fields, r.Now())
+	r.FieldContests.Wrote(object, fields, r.Now())
 	if scope.ProvidedAPIsDiffer(annotated, provided) {
 		why = drift.RevertedByAdmission(slices.Collect(maps.Keys(fields)), "OperatorGroup")
 		return annotated, why, at, errors.New(why)

@@ -27,11 +27,11 @@ func (r *Reconciler) ReconcileNamespace(ctx context.Context, k queue.Key) (reque
 	}
 	namespace := r.Caches.Namespaces.Get("", k.Name) // with what was written
 	if namespace == nil {
-		r.enqueueLabels(r.Unlabelled.Accepted(k.Name))
+		r.enqueueLabels(r.LabelRefusals.Accepted(k.Name))
 		return requeue, nil
 	}
 	add, remove := r.labelChanges(namespace)
-	held, until, contest := r.Contested.Held(records.FieldObjectOf("Namespace", namespace), labelFields(add, remove), r.Now())
+	held, until, contest := r.FieldContests.Held(records.FieldObjectOf("Namespace", namespace), labelFields(add, remove), r.Now())
 	if len(held) > 0 {
 		requeue = rollout.Requeue{At: until, Reason: contest}
 	}
@@ -71,13 +71,13 @@ func labelFields(add, remove []string) map[string]string {
 func (r *Reconciler) recordRefusal(namespace string, labels []string, contest string, err error) []string {
 	switch {
 	case err == nil && contest != "":
-		return r.Unlabelled.Refused(namespace, labels, contest)
+		return r.LabelRefusals.Refused(namespace, labels, contest)
 	case err == nil:
-		return r.Unlabelled.Accepted(namespace)
+		return r.LabelRefusals.Accepted(namespace)
 	case !write.IsRefused(err) && !write.IsUnanswered(err):
 		return nil
 	default:
-		return r.Unlabelled.Refused(namespace, labels, write.Text(err))
+		return r.LabelRefusals.Refused(namespace, labels, write.Text(err))
 	}
 }
 
@@ -110,15 +110,15 @@ func (r *Reconciler) label(ctx context.Context, k queue.Key, namespace *corev1.N
 		return err
 	}
 	r.Writes.Add(k, informers.Write{Object: labelled, At: r.Now()})
-	r.Contested.Wrote(records.FieldObjectOf("Namespace", namespace), labelFields(add, remove), r.Now())
+	r.FieldContests.Wrote(records.FieldObjectOf("Namespace", namespace), labelFields(add, remove), r.Now())
 	return revertedLabels(labelled, add, remove)
 }
 
 // revertedLabels returns an error if admission reverted the change.
 func revertedLabels(written *corev1.Namespace, add, remove []string) error {
 	back := slices.DeleteFunc(slices.Concat(add, remove), func(label string) bool {
-		_, borne := written.Labels[label]
-		return borne == slices.Contains(add, label)
+		_, exists := written.Labels[label]
+		return exists == slices.Contains(add, label)
 	})
 	if len(back) == 0 {
 		return nil

@@ -17,9 +17,9 @@ func TestRefusedLabel(t *testing.T) {
 		Message: `admission webhook "policy.example.com" denied the request: no`,
 	}}
 	for _, err := range []error{denied, apierrors.NewForbidden(corev1.Resource("namespaces"), "shop", nil)} {
-		r := &Reconciler{Unlabelled: &records.LabelRefusals{}}
+		r := &Reconciler{LabelRefusals: &records.LabelRefusals{}}
 		r.recordRefusal("shop", []string{"label"}, "", err)
-		if r.Unlabelled.Of("label")["shop"] == "" {
+		if r.LabelRefusals.Of("label")["shop"] == "" {
 			t.Errorf("%v: the refused label of the Namespace is not shown", err)
 		}
 	}

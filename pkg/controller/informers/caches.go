@@ -80,28 +80,28 @@ func NewCaches(clients clients.Set, namespaces []string) *Caches {
 	apis := aggregatorinformers.NewSharedInformerFactory(clients.Aggregator, 0)
 	extensions := extensionsinformers.NewSharedInformerFactory(clients.Extensions, 0)
 	return &Caches{
-		CSVs:       NewStore[*operatorsv1alpha1.ClusterServiceVersion](withoutProse, csvs),
+		CSVs:       NewStore[*operatorsv1alpha1.ClusterServiceVersion](trimmedCSV, csvs),
 		Groups:     NewStore[*operatorsv1.OperatorGroup](withoutManagedFields, groups),
 		Rollouts:   NewStore[*managerv1alpha1.WebhookRollout](withoutManagedFields, rollouts),
 		Namespaces: NewStore[*corev1.Namespace](withoutManagedFields, all.Core().V1().Namespaces().Informer()),
 		Accounts:   NewStore[*corev1.ServiceAccount](withoutManagedFields, all.Core().V1().ServiceAccounts().Informer()),
-		Pods: NewStore[*corev1.Pod](withoutPodSpec, each(own.labelledPods, func(f informers.SharedInformerFactory) cache.SharedIndexInformer {
+		Pods: NewStore[*corev1.Pod](withoutPodSpec, lists.Map(own.labelledPods, func(f informers.SharedInformerFactory) cache.SharedIndexInformer {
 			return f.Core().V1().Pods().Informer()
 		})...),
-		Deployments: NewStore[*appsv1.Deployment](lean, each(own.derived, func(f informers.SharedInformerFactory) cache.SharedIndexInformer {
+		Deployments: NewStore[*appsv1.Deployment](trimManagedFields, lists.Map(own.derived, func(f informers.SharedInformerFactory) cache.SharedIndexInformer {
 			return f.Apps().V1().Deployments().Informer()
 		})...),
-		Services: NewStore[*corev1.Service](lean, each(own.derived, func(f informers.SharedInformerFactory) cache.SharedIndexInformer {
+		Services: NewStore[*corev1.Service](trimManagedFields, lists.Map(own.derived, func(f informers.SharedInformerFactory) cache.SharedIndexInformer {
 			return f.Core().V1().Services().Informer()
 		})...),
-		Slices: NewStore[*discoveryv1.EndpointSlice](withoutManagedFields, each(own.derived, func(f informers.SharedInformerFactory) cache.SharedIndexInformer {
+		Slices: NewStore[*discoveryv1.EndpointSlice](withoutManagedFields, lists.Map(own.derived, func(f informers.SharedInformerFactory) cache.SharedIndexInformer {
 			return f.Discovery().V1().EndpointSlices().Informer()
 		})...),
-		Secrets: NewStore[*corev1.Secret](withoutManagedFields, each(own.derived, func(f informers.SharedInformerFactory) cache.SharedIndexInformer {
+		Secrets: NewStore[*corev1.Secret](withoutManagedFields, lists.Map(own.derived, func(f informers.SharedInformerFactory) cache.SharedIndexInformer {
 			return f.Core().V1().Secrets().Informer()
 		})...),
-		Validating: NewStore[*admissionregistrationv1.ValidatingWebhookConfiguration](lean, managed.Admissionregistration().V1().ValidatingWebhookConfigurations().Informer()),
-		Mutating:   NewStore[*admissionregistrationv1.MutatingWebhookConfiguration](lean, managed.Admissionregistration().V1().MutatingWebhookConfigurations().Informer()),
+		Validating: NewStore[*admissionregistrationv1.ValidatingWebhookConfiguration](trimManagedFields, managed.Admissionregistration().V1().ValidatingWebhookConfigurations().Informer()),
+		Mutating:   NewStore[*admissionregistrationv1.MutatingWebhookConfiguration](trimManagedFields, managed.Admissionregistration().V1().MutatingWebhookConfigurations().Informer()),
 		CRDs:       NewStore[*apiextensionsv1.CustomResourceDefinition](withoutSchemas, extensions.Apiextensions().V1().CustomResourceDefinitions().Informer()),
 
 		Subscriptions: NewStore[*operatorsv1alpha1.Subscription](withoutCatalog, subscriptions),
@@ -133,7 +133,7 @@ func (c *Caches) Start(ctx context.Context) {
 type anyStore interface {
 	Named(namespace, name string) []drift.Object
 	holds(kind drift.Object) bool
-	synced() bool
+	Synced() bool
 }
 
 func (c *Caches) stores() []anyStore {
@@ -157,7 +157,7 @@ func (c *Caches) find(kind drift.Object, namespace, name string) drift.Object {
 // Synced does not wait for APIServices if the API server does not aggregate APIs.
 func (c *Caches) Synced() bool {
 	for _, store := range c.stores() {
-		if !store.synced() && !(c.Aggregation.Absent() && store.holds(&apiregistrationv1.APIService{})) {
+		if !store.Synced() && !(c.Aggregation.Absent() && store.holds(&apiregistrationv1.APIService{})) {
 			return false
 		}
 	}
@@ -202,10 +202,6 @@ func orAll(namespaces []string) []string {
 		return []string{metav1.NamespaceAll}
 	}
 	return slices.Compact(slices.Sorted(slices.Values(namespaces)))
-}
-
-func each(factories []informers.SharedInformerFactory, which func(informers.SharedInformerFactory) cache.SharedIndexInformer) []cache.SharedIndexInformer {
-	return lists.Map(factories, which)
 }
 
 func (l limited) factories() []factory {

@@ -9,7 +9,6 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/cache"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
@@ -46,7 +45,7 @@ const (
 	ByAPI = "api"
 	// BySubject indexes bindings by subject, and ClusterServiceVersions by the subjects that match them.
 	BySubject = "subject"
-	// ByRole indexes bindings by the role that they refer to.
+	// ByRole indexes bindings by the role that they refer to (see drift.KeyOf).
 	ByRole = "role"
 	// ByGroupLabel indexes Namespaces, OperatorGroups and registrations by the labels of OperatorGroups.
 	ByGroupLabel = "grouplabel"
@@ -64,7 +63,7 @@ const (
 	ByGroup = "group"
 	// ByRuled indexes ClusterServiceVersions by the API groups that rules of their webhooks name.
 	ByRuled = "ruled"
-	// ByIssuer indexes Subscriptions by the issuer of cert-manager that they name.
+	// ByIssuer indexes Subscriptions by the issuer of cert-manager that they name (see drift.KeyOf).
 	ByIssuer = "issuer"
 )
 
@@ -144,27 +143,20 @@ func SubjectsOf(o drift.Object) []string {
 func roleOf(o drift.Object) []string {
 	switch o := o.(type) {
 	case *rbacv1.RoleBinding:
-		return []string{roleKey(o.RoleRef.Kind, o.Namespace, o.RoleRef.Name)}
+		return []string{keyOf(o.RoleRef.Kind, o.Namespace, o.RoleRef.Name)}
 	case *rbacv1.ClusterRoleBinding:
-		return []string{roleKey(o.RoleRef.Kind, metav1.NamespaceAll, o.RoleRef.Name)}
+		return []string{keyOf(o.RoleRef.Kind, metav1.NamespaceAll, o.RoleRef.Name)}
 	default:
 		return nil
 	}
 }
 
-// RoleKeyOf returns the key of a role.
-func RoleKeyOf(o drift.Object) string {
-	if _, role := o.(*rbacv1.Role); role {
-		return roleKey("Role", o.GetNamespace(), o.GetName())
-	}
-	return roleKey("ClusterRole", metav1.NamespaceAll, o.GetName())
-}
-
-func roleKey(kind, namespace, name string) string {
-	if kind == "ClusterRole" {
+// keyOf returns drift.KeyOf of a role or issuer that an object of a namespace names. It may be of cluster scope.
+func keyOf(kind, namespace, name string) string {
+	if kind == "ClusterRole" || kind == "ClusterIssuer" {
 		namespace = metav1.NamespaceAll
 	}
-	return kind + "/" + namespace + "/" + name
+	return kind + " " + cache.NewObjectName(namespace, name).String()
 }
 
 // GroupsServedBy returns the API groups that an object makes the API server serve.
@@ -192,19 +184,7 @@ func issuerOf(subscription *operatorsv1alpha1.Subscription) []string {
 	if err != nil || choice.Issuer.Group != issuers.Issuers.Group {
 		return nil
 	}
-	return []string{issuerKey(choice.Issuer.Kind, subscription.Namespace, choice.Issuer.Name)}
-}
-
-// IssuerKeyOf returns the key of an issuer.
-func IssuerKeyOf(o *unstructured.Unstructured) string {
-	return issuerKey(o.GetKind(), o.GetNamespace(), o.GetName())
-}
-
-func issuerKey(kind, namespace, name string) string {
-	if kind == "ClusterIssuer" {
-		namespace = metav1.NamespaceAll
-	}
-	return kind + "/" + namespace + "/" + name
+	return []string{keyOf(choice.Issuer.Kind, subscription.Namespace, choice.Issuer.Name)}
 }
 
 // SelectedLabels returns the labels with which a registration selects Namespaces.

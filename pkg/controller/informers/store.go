@@ -21,7 +21,6 @@ import (
 // Store is a typed view of one informer for all namespaces, or one for each.
 type Store[T drift.Object] struct {
 	Informers []cache.SharedIndexInformer
-	Synced    cache.InformerSynced
 	Began     time.Time // when it was first requested, if it is filled on demand
 }
 
@@ -36,8 +35,7 @@ func NewStore[T drift.Object](transform cache.TransformFunc, informers ...cache.
 			panic(err) // only a started informer refuses
 		}
 	}
-	unfilled := func(informer cache.SharedIndexInformer) bool { return !informer.HasSynced() }
-	return Store[T]{Informers: informers, Synced: func() bool { return !slices.ContainsFunc(informers, unfilled) }}
+	return Store[T]{Informers: informers}
 }
 
 // Get returns the object of that name, or nil. The namespace of cluster-scoped objects is "".
@@ -50,23 +48,34 @@ func (s Store[T]) Get(namespace, name string) (object T) {
 
 // Named returns the object of that name, or no object.
 func (s Store[T]) Named(namespace, name string) (objects []drift.Object) {
-	k := name
-	if namespace != "" {
-		k = namespace + "/" + name
-	}
+	key := cache.NewObjectName(namespace, name).String()
 	for _, informer := range s.Informers {
-		if o, exists, err := informer.GetStore().GetByKey(k); err == nil && exists {
+		if o, exists, err := informer.GetStore().GetByKey(key); err == nil && exists {
 			objects = append(objects, o.(drift.Object))
 		}
 	}
 	return objects
 }
 
-func (s Store[T]) synced() bool { return s.Synced() }
+// Synced reports whether the informers are filled.
+func (s Store[T]) Synced() bool {
+	return !slices.ContainsFunc(s.Informers, func(informer cache.SharedIndexInformer) bool { return !informer.HasSynced() })
+}
 
 func (s Store[T]) holds(kind drift.Object) bool {
 	_, ok := kind.(T)
 	return ok
+}
+
+// Existing returns the objects that have one of some names, by name.
+func (s Store[T]) Existing(namespace string, names []string) map[string]T {
+	found := map[string]T{}
+	for _, name := range names {
+		for _, o := range s.Named(namespace, name) {
+			found[name] = o.(T)
+		}
+	}
+	return found
 }
 
 // In returns all objects in a namespace.

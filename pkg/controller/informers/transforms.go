@@ -22,14 +22,14 @@ import (
 func unlessManaged(strip cache.TransformFunc) cache.TransformFunc {
 	return func(o any) (any, error) {
 		if object, ok := o.(metav1.Object); ok && csvspec.IsManaged(object) {
-			return lean(o)
+			return trimManagedFields(o)
 		}
 		return strip(o)
 	}
 }
 
-// lean keeps of a derived object what its repair depends on.
-func lean(o any) (any, error) {
+// trimManagedFields keeps the managed fields on which the repair of a derived object depends.
+func trimManagedFields(o any) (any, error) {
 	if object, ok := o.(drift.Object); ok {
 		drift.TrimManagedFields(object)
 	}
@@ -44,15 +44,15 @@ func withoutManagedFields(o any) (any, error) {
 	return o, nil
 }
 
-func withoutProse(o any) (any, error) {
+func trimmedCSV(o any) (any, error) {
 	if csv, ok := o.(*operatorsv1alpha1.ClusterServiceVersion); ok {
-		DropProse(csv)
+		TrimCSV(csv)
 	}
 	return o, nil
 }
 
-// DropProse drops what is for catalogs and consoles, and managed fields except those of requests to rotate.
-func DropProse(csv *operatorsv1alpha1.ClusterServiceVersion) {
+// TrimCSV drops what is for catalogs and consoles, and managed fields except those of requests to rotate.
+func TrimCSV(csv *operatorsv1alpha1.ClusterServiceVersion) {
 	csv.ManagedFields = slices.DeleteFunc(csv.ManagedFields, func(w metav1.ManagedFieldsEntry) bool {
 		return !certs.RotateAtByOther([]metav1.ManagedFieldsEntry{w})
 	})

@@ -17,7 +17,7 @@ func TestCachedVersionsLackDescriptions(t *testing.T) {
 	annotations := map[string]string{"example.com/team": "red", corev1.LastAppliedConfigAnnotation: "{}"}
 	csv := &operatorsv1alpha1.ClusterServiceVersion{ObjectMeta: metav1.ObjectMeta{Name: "operator.v1", Annotations: annotations}}
 	csv.Spec.Description = "long"
-	_, err := withoutProse(csv)
+	_, err := trimmedCSV(csv)
 	installtest.Must(t, err)
 	want := &operatorsv1alpha1.ClusterServiceVersion{ObjectMeta: metav1.ObjectMeta{Name: "operator.v1", Annotations: map[string]string{"example.com/team": "red"}}}
 	installtest.Same(t, "metadata", want.ObjectMeta, csv.ObjectMeta)

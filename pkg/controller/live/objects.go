@@ -2,6 +2,7 @@ package live
 
 import (
 	"context"
+	"maps"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -20,7 +21,10 @@ const manyDefinitions = 100
 // Definitions returns existing definitions by name. Clients choose the names: an impossible one is no error.
 func (r *Reader) Definitions(ctx context.Context, names []string) (map[string]*apiextensionsv1.CustomResourceDefinition, error) {
 	if len(names) > manyDefinitions {
-		return r.listDefinitions(ctx, names)
+		all, err := r.AllDefinitions(ctx)
+		wanted := sets.New(names...)
+		maps.DeleteFunc(all, func(name string, _ *apiextensionsv1.CustomResourceDefinition) bool { return !wanted.Has(name) })
+		return all, err
 	}
 	all := map[string]*apiextensionsv1.CustomResourceDefinition{}
 	for _, name := range names {
@@ -37,16 +41,15 @@ func (r *Reader) Definitions(ctx context.Context, names []string) (map[string]*a
 	return all, nil
 }
 
-func (r *Reader) listDefinitions(ctx context.Context, names []string) (map[string]*apiextensionsv1.CustomResourceDefinition, error) {
+// AllDefinitions returns all definitions by name.
+func (r *Reader) AllDefinitions(ctx context.Context) (map[string]*apiextensionsv1.CustomResourceDefinition, error) {
 	list, err := r.Extensions.ApiextensionsV1().CustomResourceDefinitions().List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, err
 	}
-	wanted, all := sets.New(names...), map[string]*apiextensionsv1.CustomResourceDefinition{}
-	for i, crd := range list.Items {
-		if wanted.Has(crd.Name) {
-			all[crd.Name] = &list.Items[i]
-		}
+	all := map[string]*apiextensionsv1.CustomResourceDefinition{}
+	for _, crd := range Pointers(list.Items) {
+		all[crd.Name] = crd
 	}
 	return all, nil
 }

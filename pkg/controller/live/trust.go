@@ -22,12 +22,10 @@ func (r *Reader) Trust(ctx context.Context, namespace string, q decide.ReadTrust
 	if trust.Secret, err = r.Secret(ctx, namespace, q.Secret); err != nil {
 		return trust, err
 	}
-	live, err := r.Registrations(ctx, metav1.ListOptions{LabelSelector: q.Selector})
-	if err != nil {
+	if trust.Registrations, err = r.Registrations(ctx, metav1.ListOptions{LabelSelector: q.Selector}); err != nil {
 		return trust, err
 	}
-	trust.Validating, trust.Mutating, trust.APIServices = live.Validating, live.Mutating, live.APIServices
-	if trust.Unlabelled, err = r.unlabelled(ctx, live, q.Recorded); err != nil {
+	if trust.Unlabelled, err = r.unlabelled(ctx, trust.Registrations, q.Recorded); err != nil {
 		return trust, err
 	}
 	trust.CRDs, err = r.Definitions(ctx, q.CRDs)
@@ -35,7 +33,7 @@ func (r *Reader) Trust(ctx context.Context, namespace string, q decide.ReadTrust
 }
 
 // unlabelled returns recorded registrations without their labels. API servers still call them.
-func (r *Reader) unlabelled(ctx context.Context, labelled Registrations, recorded []managerv1alpha1.WebhookStatus) (all []drift.Object, err error) {
+func (r *Reader) unlabelled(ctx context.Context, labelled decide.Registrations, recorded []managerv1alpha1.WebhookStatus) (all []drift.Object, err error) {
 	admission, apis := r.Kube.AdmissionregistrationV1(), r.Aggregator.ApiregistrationV1()
 	for _, w := range recorded {
 		switch w.Type {

@@ -65,10 +65,9 @@ func (s statusCollector) Collect(to chan<- prometheus.Metric) {
 						to <- gaugeOf(desc, float64(at.Unix()), namespace, csv, deployment, provider)
 					}
 				}
-			}
-			if d.Certificate != nil && d.Certificate.Rejected != nil {
-				rejected := d.Certificate.Rejected
-				to <- gaugeOf(descRejected, 1, namespace, csv, deployment, label("issuer", rejected.Issuer), label("object", rejected.Object), label("reason", rejected.Reason))
+				if rejected := c.Rejected; rejected != nil {
+					to <- gaugeOf(descRejected, 1, namespace, csv, deployment, label("issuer", rejected.Issuer), label("object", rejected.Object), label("reason", rejected.Reason))
+				}
 			}
 			for _, w := range d.Registrations() {
 				kind, webhook := label("type", string(w.Type)), label("webhook", w.GenerateName)

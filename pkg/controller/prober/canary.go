@@ -95,7 +95,7 @@ func (p *Prober) sendCanary(
 		return probe.FromAPIServer(target, render.CanarySeen, err)
 	}
 	defer func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), PassTimeout)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ReconcileTimeout)
 		defer cancel()
 		canary.ResourceVersion = "" // another client may have changed the canary
 		if err := write.Delete(ctx, canaries, canary); err != nil {

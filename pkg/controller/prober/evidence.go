@@ -56,7 +56,7 @@ func (p *Prober) ProbeCertificate(ctx context.Context, csv *operatorsv1alpha1.Cl
 	}
 	for i := range evidence.Found.Backends {
 		if pod := evidence.Pods[evidence.Found.Backends[i].Pod]; pod != nil {
-			addRecorded(&evidence.Found.Backends[i], p.Contested.ResyncedAt(pod))
+			addRecorded(&evidence.Found.Backends[i], p.FieldContests.ResyncedAt(pod))
 		}
 	}
 	return evidence, nil

@@ -31,12 +31,12 @@ type Prober struct {
 	Metrics *metrics.Metrics
 	Now     func() time.Time
 	Live    *live.Reader
-	// Contested records the re-syncs of pods.
-	Contested *records.FieldContests
+	// FieldContests records the re-syncs of pods.
+	FieldContests *records.FieldContests
 }
 
-// ProbeEndpoints probes under the caBundle that the registration will have. trustOf returns it by Deployment.
-func (p *Prober) ProbeEndpoints(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, endpoints []backends.Endpoint, trustOf func(deployment string) []byte) decide.Probed {
+// ProbeEndpoints probes under the caBundle that the registration will have. caBundleOf returns it by Deployment.
+func (p *Prober) ProbeEndpoints(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, endpoints []backends.Endpoint, caBundleOf func(deployment string) []byte) decide.Probed {
 	type trusted struct{ deployment, trust string }
 	alike, answers := map[trusted][]backends.Endpoint{}, decide.Probed{}
 	for _, e := range endpoints {
@@ -45,7 +45,7 @@ func (p *Prober) ProbeEndpoints(ctx context.Context, csv *operatorsv1alpha1.Clus
 	for by, some := range alike {
 		trust := []byte(by.trust)
 		if by.trust == "" {
-			trust = trustOf(by.deployment)
+			trust = caBundleOf(by.deployment)
 		}
 		if p.Mode == ModeAPIServer || !p.dialEndpoints(ctx, some, trust, answers) {
 			p.throughAPIServer(ctx, csv, some, trust, answers)
@@ -83,7 +83,7 @@ func ofPods(endpoints []backends.Endpoint, results []probe.Result) []probe.Resul
 
 // options limits the duration if endpoints drop packets. The next reconciliation dials the others.
 func (p *Prober) options() probe.Options {
-	return probe.Options{Parallel: 32, Timeout: 2 * time.Second, Review: 5 * time.Second, Total: PassTimeout / 2, Dial: p.Dial}
+	return probe.Options{Parallel: 32, Timeout: 2 * time.Second, Review: 5 * time.Second, Total: ReconcileTimeout / 2, Dial: p.Dial}
 }
 
 func callOf(e backends.Endpoint) probe.Call {
@@ -104,5 +104,5 @@ func answerOf(r probe.Result) backends.Answer {
 	return backends.Answer{Reason: string(r.Reason), Message: r.Err.Error()}
 }
 
-// PassTimeout ends a reconciliation that waits for an API server that does not answer.
-const PassTimeout = time.Minute
+// ReconcileTimeout ends a reconciliation that waits for an API server that does not answer.
+const ReconcileTimeout = time.Minute

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/cache"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
@@ -28,11 +29,7 @@ type FieldObject struct {
 
 // FieldObjectOf returns the FieldObject of an object of a kind.
 func FieldObjectOf(kind string, o metav1.Object) FieldObject {
-	name := o.GetName()
-	if o.GetNamespace() != "" {
-		name = o.GetNamespace() + "/" + name
-	}
-	return FieldObject{Title: kind + " " + name, UID: o.GetUID()}
+	return FieldObject{Title: kind + " " + cache.MetaObjectToName(o).String(), UID: o.GetUID()}
 }
 
 // AnnotationField returns the path of an annotation.
@@ -103,9 +100,6 @@ func (f *FieldContests) Resynced(pod, written *corev1.Pod, now time.Time) {
 // ResyncedAt returns the last time of Resynced; zero for never.
 func (f *FieldContests) ResyncedAt(pod *corev1.Pod) time.Time {
 	contest, _ := f.Contest(FieldObjectOf("Pod", pod))
-	at, err := time.Parse(time.RFC3339Nano, contest.Values[AnnotationField(wellknown.AnnotationResyncedAt)])
-	if err != nil {
-		return time.Time{}
-	}
+	at, _ := time.Parse(time.RFC3339Nano, contest.Values[AnnotationField(wellknown.AnnotationResyncedAt)]) // zero if there is none
 	return at
 }

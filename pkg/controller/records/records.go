@@ -16,8 +16,8 @@ type Records struct {
 	CreationTimes CreationTimes // of registrations
 	Scopes        Scopes
 	RotationSlots RotationSlots
-	Unlabelled    LabelRefusals
-	Contested     FieldContests
+	LabelRefusals LabelRefusals
+	FieldContests FieldContests
 	Unregistered  Unregistered
 }
 

@@ -35,7 +35,7 @@ func (r *Reporter) UpdateCSV(ctx context.Context, k queue.Key, csv *operatorsv1a
 		return rollout.Requeue{}, nil
 	}
 	object, fields := records.FieldObjectOf(operatorsv1alpha1.ClusterServiceVersionKind, csv), records.CSVStatusFields(updated.Status)
-	if held, until, why := r.Contested.Held(object, fields, now.Time); len(held) > 0 {
+	if held, until, why := r.FieldContests.Held(object, fields, now.Time); len(held) > 0 {
 		return rollout.Requeue{At: until, Reason: why}, nil
 	}
 	written, err := r.writeCSVStatus(ctx, updated)
@@ -49,7 +49,7 @@ func (r *Reporter) UpdateCSV(ctx context.Context, k queue.Key, csv *operatorsv1a
 	if err != nil {
 		return rollout.Requeue{}, err
 	}
-	r.Contested.Wrote(object, fields, r.Now())
+	r.FieldContests.Wrote(object, fields, r.Now())
 	r.Writes.Add(k, informers.Write{Object: written, At: r.Now()})
 	for _, p := range phase.Milestones(csv.Status.Reason, phases) {
 		r.Events.Event(csv, severity(p.Phase == operatorsv1alpha1.CSVPhaseFailed), string(p.Reason), p.Message)

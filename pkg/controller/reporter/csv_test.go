@@ -26,7 +26,7 @@ func TestContestedStatusIsWrittenLater(t *testing.T) {
 	for range 4 {
 		contests.Wrote(records.FieldObjectOf(operatorsv1alpha1.ClusterServiceVersionKind, csv), records.CSVStatusFields(written.Status), now)
 	}
-	r := Reporter{Status: &write.Status{Contested: &contests, Now: func() time.Time { return now }}}
+	r := Reporter{Status: &write.Status{FieldContests: &contests, Now: func() time.Time { return now }}}
 	replaced := phase.Replaced
 	replaced.Message = "replaced"
 	requeue, err := r.UpdateCSV(t.Context(), queue.CSVKey("shop", "shop.v1"), csv, []phase.Phase{replaced})

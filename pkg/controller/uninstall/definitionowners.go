@@ -40,8 +40,8 @@ func (u *Uninstaller) removeDefinitionOwners(ctx context.Context, csv *operators
 	return nil
 }
 
-func (u *Uninstaller) cleanUp(ctx context.Context, k owners.Kind, o metav1.Object, fate owners.Cleanup) error {
-	switch fate {
+func (u *Uninstaller) cleanUp(ctx context.Context, k owners.Kind, o metav1.Object, cleanup owners.Cleanup) error {
+	switch cleanup {
 	case owners.Ignore:
 		return nil
 	case owners.Release:

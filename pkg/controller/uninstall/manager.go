@@ -34,7 +34,7 @@ import (
 // limited to; none means all. OLM v0 has the same finalizer and the same labels, so an OLM v0 that
 // works in one of the namespaces is an error.
 func Manager(ctx context.Context, set clients.Set, log *logrus.Entry, namespaces ...string) error {
-	if err := coexistence.RefuseBesideOLM(ctx, set.Kube, namespaces); err != nil {
+	if err := coexistence.RefuseOLM(ctx, set.Kube, namespaces); err != nil {
 		return err
 	}
 	c := &Uninstaller{Set: set, Log: log, Namespaces: namespaces, Live: &live.Reader{Set: set, Log: log}, Writer: &write.Writer{Set: set, Now: time.Now}}
@@ -50,7 +50,7 @@ func (u *Uninstaller) stopManagingAll(ctx context.Context, csvs []*operatorsv1al
 	if len(csvs) == 0 {
 		return nil
 	}
-	crds, err := u.definitions(ctx)
+	crds, err := u.Live.AllDefinitions(ctx)
 	if err != nil {
 		return err
 	}
@@ -144,18 +144,6 @@ func (u *Uninstaller) release(ctx context.Context, csv *operatorsv1alpha1.Cluste
 // definitions are all CustomResourceDefinitions, by name.
 type definitions = map[string]*apiextensionsv1.CustomResourceDefinition
 
-func (u *Uninstaller) definitions(ctx context.Context) (definitions, error) {
-	list, err := u.Extensions.ApiextensionsV1().CustomResourceDefinitions().List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return nil, err
-	}
-	crds := definitions{}
-	for i := range list.Items {
-		crds[list.Items[i].Name] = &list.Items[i]
-	}
-	return crds, nil
-}
-
 // endAllConversions lists the definitions again if one has changed, or was deleted, since.
 func (u *Uninstaller) endAllConversions(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, crds definitions) (inUse string, err error) {
 	services, err := u.Live.Services(ctx, csv.Namespace)
@@ -164,7 +152,7 @@ func (u *Uninstaller) endAllConversions(ctx context.Context, csv *operatorsv1alp
 	}
 	written, inUse, err := u.EndConversions(ctx, csv, services, crds)
 	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
-		fresh, err := u.definitions(ctx)
+		fresh, err := u.Live.AllDefinitions(ctx)
 		if err != nil {
 			return "", err
 		}

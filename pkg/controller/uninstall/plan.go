@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 
@@ -20,7 +21,10 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/webhookconfig"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/clients"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/live"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
 // Plan is what Manager would do.
@@ -53,9 +57,9 @@ func ManagerPlan(ctx context.Context, config *rest.Config, namespaces ...string)
 	err = Manager(ctx, set, logrus.NewEntry(silent), namespaces...)
 	var held HeldError
 	if errors.As(err, &held) {
-		plan.refused = append(plan.refused, held.Refused...)
+		plan.Refused = append(plan.Refused, held.Refused...)
 	}
-	return Plan{Writes: plan.writes, Refused: plan.refused}, err
+	return plan.Plan, err
 }
 
 type roundTripper func(*http.Request) (*http.Response, error)
@@ -63,9 +67,8 @@ type roundTripper func(*http.Request) (*http.Response, error)
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 type writePlan struct {
+	Plan
 	mu         sync.Mutex
-	writes     []string
-	refused    RefusedError
 	registered map[string]sets.Set[string] // the configurations that are not deleted yet, by the names of their webhooks
 }
 
@@ -80,20 +83,12 @@ func registeredWebhooks(ctx context.Context, kube kubernetes.Interface) (map[str
 		return nil, err
 	}
 	registered := map[string]sets.Set[string]{}
-	add := func(webhook, configuration string) {
-		if registered[webhook] == nil {
-			registered[webhook] = sets.New[string]()
-		}
-		registered[webhook].Insert(configuration)
-	}
-	for _, c := range validating.Items {
-		for _, w := range c.Webhooks {
-			add(w.Name, "validatingwebhookconfigurations/"+c.Name)
-		}
-	}
-	for _, c := range mutating.Items {
-		for _, w := range c.Webhooks {
-			add(w.Name, "mutatingwebhookconfigurations/"+c.Name)
+	for _, o := range slices.Concat(drift.Objects(live.Pointers(validating.Items)), drift.Objects(live.Pointers(mutating.Items))) {
+		for _, w := range webhookconfig.Webhooks(o) {
+			if registered[w.Name] == nil {
+				registered[w.Name] = sets.New[string]()
+			}
+			registered[w.Name].Insert(strings.ToLower(drift.KindOf(o)) + "s/" + o.GetName())
 		}
 	}
 	return registered, nil
@@ -107,7 +102,7 @@ func (p *writePlan) send(r *http.Request, next http.RoundTripper) (*http.Respons
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.writes = append(p.writes, describeWrite(r.Method, r.URL.Path))
+	p.Writes = append(p.Writes, describeWrite(r.Method, r.URL.Path))
 	dry, err := dryRun(r)
 	if err != nil {
 		return nil, err
@@ -129,7 +124,7 @@ func (p *writePlan) send(r *http.Request, next http.RoundTripper) (*http.Respons
 		return accepted(r, next)
 	}
 	if refused := refusedDeletion(r.URL.Path, text); r.Method == http.MethodDelete && len(refused) > 0 {
-		p.refused = append(p.refused, refused...)
+		p.Refused = append(p.Refused, refused...)
 		return deleted(r), nil
 	}
 	return response, nil

@@ -106,12 +106,12 @@ func TestRefusalsByUnregisteredWebhooks(t *testing.T) {
 	}
 	installtest.Same(t, "a patch before it", http.StatusForbidden, codes(http.MethodPatch, roles))
 	installtest.Same(t, "a deletion before it", http.StatusOK, codes(http.MethodDelete, roles))
-	installtest.Same(t, "refusals before it", 1, len(p.refused))
+	installtest.Same(t, "refusals before it", 1, len(p.Refused))
 	installtest.Same(t, "the deletion of the configuration", http.StatusOK, codes(http.MethodDelete, configuration))
 	installtest.Same(t, "a patch after it", http.StatusOK, codes(http.MethodPatch, roles))
 	installtest.Same(t, "a deletion after it", http.StatusOK, codes(http.MethodDelete, roles))
-	installtest.Same(t, "refusals after it", 1, len(p.refused))
+	installtest.Same(t, "refusals after it", 1, len(p.Refused))
 	denying = "v.mall.io"
 	installtest.Same(t, "a patch that a webhook of another configuration refuses", http.StatusForbidden, codes(http.MethodPatch, roles))
-	installtest.Same(t, "writes", 6, len(p.writes))
+	installtest.Same(t, "writes", 6, len(p.Writes))
 }

@@ -100,7 +100,7 @@ func (u *Uninstaller) EndConversions(ctx context.Context, csv *operatorsv1alpha1
 	definitions, objects := lists.ByKey(crds), map[string]int{}
 	converters := owners.Converters(csv, services, definitions)
 	for {
-		end := conversion.EndAll(csv.Namespace, converters, definitions, objects, csv.Annotations[wellknown.AnnotationForceConversion] == "true")
+		end := conversion.EndAll(csv.Namespace, func(service string) bool { return converters[service] }, definitions, objects, csv.Annotations[wellknown.AnnotationForceConversion] == "true")
 		if len(end.Count) > 0 {
 			u.Live.CountObjects(ctx, crds, end.Count, objects)
 			continue

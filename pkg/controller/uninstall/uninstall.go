@@ -82,14 +82,10 @@ func (u *Uninstaller) send(ctx context.Context, namespace string, steps []rollou
 	return all, nil
 }
 
-func (u *Uninstaller) deleteAll(ctx context.Context, objects []drift.Object) error {
-	_, err := u.send(ctx, "", lists.Map(objects, func(o drift.Object) rollout.Step { return rollout.Step{Verb: rollout.Delete, Object: o} }))
-	return err
-}
-
 // deleteProven deletes the objects that belong to a ClusterServiceVersion, and reports the others.
 func (u *Uninstaller) deleteProven(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, objects []drift.Object, ownership owners.Ownership) error {
-	if err := u.deleteAll(ctx, owners.Proven(ownership, objects)); err != nil {
+	steps := lists.Map(owners.Proven(ownership, objects), func(o drift.Object) rollout.Step { return rollout.Step{Verb: rollout.Delete, Object: o} })
+	if _, err := u.send(ctx, "", steps); err != nil {
 		return err
 	}
 	u.reportLeft(csv, slices.DeleteFunc(slices.Clone(objects), func(o drift.Object) bool { return ownership.Proves(o) }))

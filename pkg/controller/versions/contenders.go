@@ -3,8 +3,6 @@ package versions
 import (
 	"slices"
 
-	appsv1 "k8s.io/api/apps/v1"
-
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
@@ -47,10 +45,6 @@ func (r *Index) AddContenders(facts *requirements.Facts, relatives lineage.Linea
 	if len(facts.Contenders) == 0 {
 		return
 	}
-	facts.Active, facts.Deployments = r.Began(facts.CSV), map[string]*appsv1.Deployment{}
-	for _, name := range csvspec.DeploymentNames(facts.CSV) {
-		if live := r.Caches.Deployments.Get(facts.CSV.Namespace, name); live != nil {
-			facts.Deployments[name] = live
-		}
-	}
+	facts.Active = r.Began(facts.CSV)
+	facts.Deployments = r.Caches.Deployments.Existing(facts.CSV.Namespace, csvspec.DeploymentNames(facts.CSV))
 }

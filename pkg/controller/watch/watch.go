@@ -141,7 +141,7 @@ func (h *Handlers) OnDemandChanged(before, after drift.Object) {
 		return
 	}
 	h.ownersChanged(before, after)
-	for _, s := range h.Caches.Subscriptions.By(informers.ByIssuer, informers.IssuerKeyOf(changed)) {
+	for _, s := range h.Caches.Subscriptions.By(informers.ByIssuer, drift.KeyOf(changed)) {
 		h.enqueueSubscribed(s)
 	}
 }
@@ -176,7 +176,7 @@ func (h *Handlers) grantChanged(before, after drift.Object) {
 }
 
 func (h *Handlers) rulesChanged(before, after drift.Object) {
-	role := informers.RoleKeyOf(present(before, after)[0])
+	role := drift.KeyOf(present(before, after)[0])
 	for _, binding := range h.Caches.RoleBindings.By(informers.ByRole, role) {
 		h.grantChanged(nil, binding)
 	}

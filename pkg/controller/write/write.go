@@ -139,11 +139,8 @@ func Delete[T drift.Object](ctx context.Context, client Resource[T], object T) e
 // preconditions of a registration name the version, too: another client may have redirected it since it was read.
 func preconditions(object drift.Object) *metav1.Preconditions {
 	unchanged := metav1.NewUIDPreconditions(string(object.GetUID()))
-	switch object.(type) {
-	case *admissionregistrationv1.ValidatingWebhookConfiguration, *admissionregistrationv1.MutatingWebhookConfiguration, *apiregistrationv1.APIService:
-		if version := object.GetResourceVersion(); version != "" {
-			unchanged.ResourceVersion = &version
-		}
+	if version := object.GetResourceVersion(); version != "" && drift.IsRegistration(object) {
+		unchanged.ResourceVersion = &version
 	}
 	return unchanged
 }

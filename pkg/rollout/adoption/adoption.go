@@ -49,13 +49,13 @@ func (a Adopter) Refusal(o drift.Object) string {
 		}
 	}
 	_, service := o.(*corev1.Service)
-	_, order := o.(*unstructured.Unstructured)
+	_, issuerObject := o.(*unstructured.Unstructured)
 	switch {
 	case other != "":
 		return belongsTo(o, other)
 	case service && !csvspec.IsManaged(o):
 		return fmt.Sprintf("%s is not the manager's", drift.KeyOf(o))
-	case order && !csvspec.IsManaged(o):
+	case issuerObject && !csvspec.IsManaged(o):
 		return fmt.Sprintf("%s is not the manager's: delete it, or choose another provider of certificates", drift.KeyOf(o))
 	default:
 		return ""

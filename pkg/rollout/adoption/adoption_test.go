@@ -56,7 +56,7 @@ func TestRefusal(t *testing.T) {
 	}
 	withoutLabel := labelled(deployment("ClusterServiceVersion shop.v2"), v2)
 	delete(withoutLabel.GetLabels(), wellknown.LabelManaged)
-	order := func(managed string) drift.Object {
+	issuerObject := func(managed string) drift.Object {
 		o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap"}}
 		o.SetNamespace("shop")
 		o.SetName("shop-service-ca")
@@ -80,8 +80,8 @@ func TestRefusal(t *testing.T) {
 		"owned by a definition":                                     {deployment("CustomResourceDefinition shops"), ""},
 		"a Service of another client":                               {service(""), "Service shop/s is not the manager's"},
 		"a Service of a deleted owner":                              {service("true"), ""},
-		"a ConfigMap of another client":                             {order(""), "ConfigMap shop/shop-service-ca is not the manager's"},
-		"a ConfigMap of a deleted owner":                            {order("true"), ""},
+		"a ConfigMap of another client":                             {issuerObject(""), "ConfigMap shop/shop-service-ca is not the manager's"},
+		"a ConfigMap of a deleted owner":                            {issuerObject("true"), ""},
 		"an own APIService":                                         {api(v2, "shop", "any"), ""},
 		"an APIService of a replaced version":                       {api(v1, "shop", "any"), ""},
 		"an APIService of the API server":                           {api(nil, "", ""), "is what the API server serves itself"},

@@ -19,7 +19,7 @@ import (
 func HasAnnotations(live *apiextensionsv1.CustomResourceDefinition, c render.Conversion) bool {
 	wanted := propagatedTo(live, c)
 	for annotation, value := range wanted {
-		if borne, ok := live.Annotations[annotation]; !ok || borne != value {
+		if current, ok := live.Annotations[annotation]; !ok || current != value {
 			return false
 		}
 	}
@@ -37,7 +37,7 @@ func Propagate(on, live *apiextensionsv1.CustomResourceDefinition, c render.Conv
 func propagatedTo(live *apiextensionsv1.CustomResourceDefinition, c render.Conversion) map[string]string {
 	wanted, before := map[string]string{}, Propagated(live)
 	for annotation, value := range c.Annotations {
-		if _, borne := live.Annotations[annotation]; !borne || slices.Contains(before, annotation) {
+		if _, exists := live.Annotations[annotation]; !exists || slices.Contains(before, annotation) {
 			wanted[annotation] = value
 		}
 	}

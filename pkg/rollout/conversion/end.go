@@ -22,16 +22,16 @@ type End struct {
 	InUse string
 }
 
-// EndAll decides which definitions may lose their conversion by Services of a namespace. Without a
+// EndAll decides which definitions may lose their conversion by certain Services of a namespace. Without a
 // conversion, the API server only relabels objects, and the next write drops the fields that the
 // other version lacks. So a definition must have no objects, or only one version that is served and
 // stored. force ends all of them.
-func EndAll(namespace string, services map[string]bool, crds []*apiextensionsv1.CustomResourceDefinition, objects map[string]int, force bool) End {
+func EndAll(namespace string, converts func(service string) bool, crds []*apiextensionsv1.CustomResourceDefinition, objects map[string]int, force bool) End {
 	var end End
 	var needed []string
 	for _, crd := range crds {
 		by, service := owners.ConvertedBy(crd)
-		if by != namespace || !services[service] {
+		if by != namespace || !converts(service) {
 			continue
 		}
 		switch EndingOf(crd, objects, force) {

@@ -33,10 +33,10 @@ type Object interface {
 type Drift struct {
 	// Fields are the paths that differ, sorted.
 	Fields []string
-	// Strays are the Fields that the desired object lacks. Only an update removes them.
-	Strays []string
-	// Stuck is set if the manager wrote Strays by an update: it owns them after an apply without them.
-	Stuck bool
+	// Extra are the Fields that the desired object lacks. Only an update removes them.
+	Extra []string
+	// KeptByApply is set if the manager wrote Extra by an update: it owns them after an apply without them.
+	KeptByApply bool
 	// By is the other field manager that last wrote one of Fields; empty if the desired object changed.
 	By string
 }
@@ -70,7 +70,7 @@ type Comparison struct {
 	live    Object
 	have    *typed.TypedValue
 	wanted  *fieldpath.Set // fields with another value, or none
-	strays  *fieldpath.Set // see Drift
+	extra   *fieldpath.Set // see Drift
 	updated *fieldpath.Set // fields that the manager wrote by an update
 }
 
@@ -82,21 +82,21 @@ func Compare(desired, live Object, exclusive ...string) Comparison {
 		panic(err) // both are of the same kind
 	}
 	ours, updated := written(live)
-	strays := compared.Removed.Intersection(ours)
+	extra := compared.Removed.Intersection(ours)
 	compared.Removed.Iterate(func(p fieldpath.Path) {
 		if slices.ContainsFunc(exclusive, func(prefix string) bool { return strings.HasPrefix(p.String(), prefix) }) {
-			strays.Insert(p.Copy())
+			extra.Insert(p.Copy())
 		}
 	})
-	return Comparison{live: live, have: have, wanted: compared.Modified.Union(compared.Added), strays: strays, updated: updated}
+	return Comparison{live: live, have: have, wanted: compared.Modified.Union(compared.Added), extra: extra, updated: updated}
 }
 
-func (c Comparison) fields() *fieldpath.Set { return c.wanted.Union(c.strays) }
+func (c Comparison) fields() *fieldpath.Set { return c.wanted.Union(c.extra) }
 
 // Drift returns how the live object differs from the desired one.
 func (c Comparison) Drift() Drift {
 	fields := c.fields()
-	return Drift{Fields: paths(fields), Strays: paths(c.strays), Stuck: !c.strays.Intersection(c.updated).Empty(), By: LastWriter(c.live, fields)}
+	return Drift{Fields: paths(fields), Extra: paths(c.extra), KeptByApply: !c.extra.Intersection(c.updated).Empty(), By: LastWriter(c.live, fields)}
 }
 
 // typedForm returns an object in the form that the merge library compares.

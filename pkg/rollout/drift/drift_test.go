@@ -63,14 +63,14 @@ func TestDriftOfWebhookConfiguration(t *testing.T) {
 			c.Webhooks[0].MatchConditions = []admissionregistrationv1.MatchCondition{{Name: "never", Expression: "false"}}
 		}, Drift{
 			Fields: []string{webhook + `.matchConditions[name="never"].expression`, webhook + `.matchConditions[name="never"].name`},
-			Strays: []string{webhook + `.matchConditions[name="never"].expression`, webhook + `.matchConditions[name="never"].name`},
+			Extra:  []string{webhook + `.matchConditions[name="never"].expression`, webhook + `.matchConditions[name="never"].name`},
 		}},
 		"applied label that is not desired any more": {func(c *admissionregistrationv1.ValidatingWebhookConfiguration) {
 			c.Labels["old"] = "x"
 			entry := wrote("olm-webhook-manager", `{"f:metadata":{"f:labels":{"f:old":{},"f:olm.managed":{}}}}`)
 			entry.Operation = metav1.ManagedFieldsOperationApply
 			c.ManagedFields = []metav1.ManagedFieldsEntry{entry}
-		}, Drift{Fields: []string{"metadata.labels.old"}, Strays: []string{"metadata.labels.old"}}},
+		}, Drift{Fields: []string{"metadata.labels.old"}, Extra: []string{"metadata.labels.old"}}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

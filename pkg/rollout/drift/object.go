@@ -16,6 +16,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
 // IsRegistration reports whether API servers must observe the object.
@@ -70,17 +71,21 @@ func ExclusiveFields(o Object) []string {
 	}
 }
 
-// WithLiveReplicas returns a desired object with the current number of replicas.
+// WithLiveReplicas keeps the live replicas of a Deployment, which an autoscaler or an administrator sets, until the
+// ClusterServiceVersion changes them.
 func WithLiveReplicas(live, desired Object) Object {
-	if deployment, ok := desired.(*appsv1.Deployment); ok {
-		return scaled(deployment, live.(*appsv1.Deployment))
+	d, ok := desired.(*appsv1.Deployment)
+	if !ok || live.GetAnnotations()[wellknown.AnnotationReplicas] != d.Annotations[wellknown.AnnotationReplicas] {
+		return desired
 	}
-	return desired
+	d = d.DeepCopy()
+	d.Spec.Replicas = live.(*appsv1.Deployment).Spec.Replicas
+	return d
 }
 
 // WithPrecondition makes a write fail if another manager has added trust since.
 func WithPrecondition(desired, live Object) Object {
-	if len(ExclusiveFields(desired)) == 0 {
+	if !IsRegistration(desired) {
 		return desired
 	}
 	bound := desired.DeepCopyObject().(Object)
@@ -92,7 +97,7 @@ func WithPrecondition(desired, live Object) Object {
 // Deployment: an update removes the fields of other clients.
 func NeedsUpdate(desired Object, drift Drift) bool {
 	_, deployment := desired.(*appsv1.Deployment)
-	return deployment || drift.Stuck || slices.ContainsFunc(drift.Strays, func(stray string) bool {
-		return slices.ContainsFunc(ExclusiveFields(desired), func(part string) bool { return strings.HasPrefix("."+stray, part) })
+	return deployment || drift.KeptByApply || slices.ContainsFunc(drift.Extra, func(field string) bool {
+		return slices.ContainsFunc(ExclusiveFields(desired), func(part string) bool { return strings.HasPrefix("."+field, part) })
 	})
 }

@@ -14,7 +14,6 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
 // Replacement returns the live object with the manager's fields, and nothing else in exclusive parts.
@@ -77,16 +76,6 @@ func WithPorts(others, desired []corev1.ServicePort) []corev1.ServicePort {
 		}
 	}
 	return ports
-}
-
-// An autoscaler or an administrator sets the replicas until the ClusterServiceVersion changes them.
-func scaled(desired, live *appsv1.Deployment) *appsv1.Deployment {
-	if live.Annotations[wellknown.AnnotationReplicas] != desired.Annotations[wellknown.AnnotationReplicas] {
-		return desired
-	}
-	d := desired.DeepCopy()
-	d.Spec.Replicas = live.Spec.Replicas
-	return d
 }
 
 func withOwners(live, desired []metav1.OwnerReference) []metav1.OwnerReference {

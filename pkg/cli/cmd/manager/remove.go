@@ -85,7 +85,7 @@ func removeManager(cmd *cobra.Command, o removeOptions) error {
 	if o.namespaces, err = o.lookedAfter(d, gone); err != nil {
 		return err
 	}
-	if err := coexistence.RefuseBesideOLM(ctx, clients.Kube, o.namespaces); err != nil {
+	if err := coexistence.RefuseOLM(ctx, clients.Kube, o.namespaces); err != nil {
 		return err
 	}
 	own := types.NamespacedName{Namespace: o.namespace, Name: o.deployment}

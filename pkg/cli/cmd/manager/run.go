@@ -103,7 +103,7 @@ func run(ctx context.Context, o runOptions) error {
 	if err != nil {
 		return err
 	}
-	if err := coexistence.RefuseBesideOLM(ctx, clients.Kube, o.controller.Namespaces); err != nil {
+	if err := coexistence.RefuseOLM(ctx, clients.Kube, o.controller.Namespaces); err != nil {
 		return err
 	}
 	registry := prometheus.NewRegistry()
