@@ -37,7 +37,7 @@ func TestScopesAreThoseOfTheAPIServer(t *testing.T) {
 			kinds, namespaced[kind] = append(kinds, kind), r.Namespaced
 		}
 	}
-	answered := installtest.OrPanic(c.Scopes(t.Context(), append(kinds, schema.GroupKind{Group: "nobody.example.com", Kind: "Thing"})))
+	answered := installtest.OrPanic(c.Scopes(t.Context(), append(kinds, schema.GroupKind{Group: "absent.example.com", Kind: "Thing"})))
 	for kind, want := range namespaced {
 		if got, there := answered[kind]; !there || got != want {
 			t.Errorf("%s: got %t, %t, want %t", kind, got, there, want)

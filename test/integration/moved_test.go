@@ -65,7 +65,7 @@ func TestUpgradeThatIsHeldKeepsWhatIsServed(t *testing.T) {
 		"by another group": func(e *env) { e.group("second", allNamespaces) },
 		"by a requirement": func(e *env) {
 			e.edit("operator.v2", func(c *operatorsv1alpha1.ClusterServiceVersion) {
-				c.Spec.CustomResourceDefinitions.Required = []operatorsv1alpha1.CRDDescription{{Name: "nothings.nobody.example.com", Version: "v1", Kind: "Nothing"}}
+				c.Spec.CustomResourceDefinitions.Required = []operatorsv1alpha1.CRDDescription{{Name: "nothings.absent.example.com", Version: "v1", Kind: "Nothing"}}
 			})
 		},
 		"by a mistake": func(e *env) {
