@@ -43,9 +43,9 @@ func Revocation(binding drift.Object, changed ...string) Step {
 	return Step{Verb: Delete, Object: binding, Live: binding, Drift: drift.Drift{By: drift.ByAdmission, Fields: changed}}
 }
 
-// GrantChangedByAdmission reports whether a role or a binding of the manager grants something else, because admission
-// changed it. API servers check the permissions of other clients that change it. Admission changes what the manager writes,
-// with its permissions. After a restart, field ownership shows it, if the object cannot be repaired.
+// GrantChangedByAdmission reports whether a role or a binding grants something else than desired, because admission changed
+// what the manager wrote. API servers check that other clients have the permissions that they grant; admission grants with
+// the permissions of the manager. After a restart, field ownership shows it for a role whose repair is refused.
 func (o Observed) GrantChangedByAdmission(desired, live drift.Object) bool {
 	if live == nil || permissions.GrantsSame(desired, live) {
 		return false

@@ -116,6 +116,9 @@ func TestNeverAcceptedFromAdmission(t *testing.T) {
 			if test.resource == "roles" && slices.ContainsFunc(all, func(w string) bool { return strings.Contains(w, " rolebindings ") }) {
 				t.Errorf("the changed Role is bound:\n%s", strings.Join(all, "\n"))
 			}
+			if test.resource == "rolebindings" {
+				installtest.Same(t, "RoleBindings while it is contested", 0, len(kube.List(e, e.kube.RbacV1().RoleBindings(e.namespace), metav1.ListOptions{}).Items))
+			}
 			writes := slices.DeleteFunc(all, func(w string) bool {
 				return !strings.Contains(w, " "+test.resource+" ") || !strings.Contains(w, "server") && test.resource != "customresourcedefinitions" || strings.HasPrefix(w, "delete")
 			})

@@ -31,7 +31,7 @@ func (r *run) apply(ctx context.Context, plan decide.Plan) (learned bool, err er
 		}
 		if role := r.changedRoleOf(step); role != "" {
 			r.learn(decide.Refused{Step: step, Why: fmt.Sprintf("%s is not written: admission changed the rules of %s", step.Key(), role)})
-			return true, nil
+			continue
 		}
 		written, existing, err := r.send(ctx, step)
 		switch {
