@@ -13,6 +13,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/webhookconfig"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/requirements"
@@ -117,11 +118,6 @@ func forbiddenRules(o *Object) []Refusal {
 
 // KindsToAllow returns the kinds for which the bundle needs --allow-kind.
 func (b *Bundle) KindsToAllow() []schema.GroupKind {
-	var all []schema.GroupKind
-	for _, r := range b.Refusals(nil) {
-		if r.Kind.Kind != "" && !slices.Contains(all, r.Kind) {
-			all = append(all, r.Kind)
-		}
-	}
-	return all
+	kind := func(r Refusal) schema.GroupKind { return r.Kind }
+	return slices.DeleteFunc(lists.Map(lists.Unique(b.Refusals(nil), kind), kind), schema.GroupKind.Empty)
 }

@@ -18,6 +18,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 )
 
 // Bundle is the content of a registry+v1 bundle.
@@ -89,23 +90,13 @@ func (b *Bundle) CRDs() (crds []*apiextensionsv1.CustomResourceDefinition) {
 
 // Kinds returns the distinct kinds of the objects.
 func (b *Bundle) Kinds() []schema.GroupKind {
-	var kinds []schema.GroupKind
-	for _, o := range b.Objects {
-		if kind := groupkind.Of(o); !slices.Contains(kinds, kind) {
-			kinds = append(kinds, kind)
-		}
-	}
-	return kinds
+	kind := func(o *Object) schema.GroupKind { return groupkind.Of(o) }
+	return lists.Map(lists.Unique(b.Objects, kind), kind)
 }
 
 // Find returns the object of a kind and name, or nil.
 func (b *Bundle) Find(kind schema.GroupKind, name string) *Object {
-	for _, o := range b.Objects {
-		if groupkind.Is(o, kind) && o.GetName() == name {
-			return o
-		}
-	}
-	return nil
+	return lists.First(b.Objects, func(o *Object) bool { return groupkind.Is(o, kind) && o.GetName() == name })
 }
 
 // CompressedSize returns the size of all files as OLM stores them: compressed, in base64.

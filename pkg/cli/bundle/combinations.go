@@ -44,11 +44,9 @@ func (r *reader) tooWide(o *Object, path, detail string) bool {
 // limitGrantedRules counts rules once for each subject and for each ClusterRole that they are given to.
 func (r *reader) limitGrantedRules() {
 	roles := map[rbacv1.RoleRef]table{}
-	for _, role := range Each[*rbacv1.Role](r.Bundle) {
-		roles[refTo("Role", role.Name)] = roles[refTo("Role", role.Name)].plus(roleTable(role))
-	}
-	for _, role := range Each[*rbacv1.ClusterRole](r.Bundle) {
-		roles[refTo("ClusterRole", role.Name)] = roles[refTo("ClusterRole", role.Name)].plus(roleTable(role))
+	for o, object := range Each[metav1.Object](r.Bundle) {
+		ref := refTo(o.GetKind(), o.GetName())
+		roles[ref] = roles[ref].plus(roleTable(object))
 	}
 	total := 0
 	for o, object := range Each[metav1.Object](r.Bundle) {
@@ -97,10 +95,8 @@ func textOf(name string, typed any) (path string, bytes int) {
 	switch o := typed.(type) {
 	case *operatorsv1alpha1.ClusterServiceVersion:
 		return "spec", textOfCSV(o)
-	case *rbacv1.Role:
-		return "rules", named(roleTable(o), name)
-	case *rbacv1.ClusterRole:
-		return "rules", named(roleTable(o), name)
+	case *rbacv1.Role, *rbacv1.ClusterRole:
+		return "rules", named(roleTable(o.(metav1.Object)), name)
 	case *admissionregistrationv1.ValidatingWebhookConfiguration, *admissionregistrationv1.MutatingWebhookConfiguration:
 		return "webhooks", named(webhooksTable(o), name)
 	case *admissionregistrationv1.ValidatingAdmissionPolicy:
@@ -155,7 +151,8 @@ func rulesTable(rules []rbacv1.PolicyRule) (all table) {
 	return all
 }
 
-// roleTable counts selectors of other ClusterRoles as rules: they stand for rules that are not in the bundle.
+// roleTable counts selectors of other ClusterRoles as rules: they stand for rules that are not in the bundle. It is empty
+// for an object that is no role.
 func roleTable(role metav1.Object) table {
 	all := rulesTable(permissions.RulesOf(role))
 	if cluster, ok := role.(*rbacv1.ClusterRole); ok && cluster.AggregationRule != nil {

@@ -18,6 +18,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 )
@@ -44,11 +45,7 @@ type RefusedError struct {
 }
 
 func (e *RefusedError) Error() string {
-	lines := make([]string, len(e.Refusals))
-	for i, r := range e.Refusals {
-		lines[i] = r.String()
-	}
-	return strings.Join(lines, "\n")
+	return strings.Join(lists.Map(e.Refusals, Refusal.String), "\n")
 }
 
 // Manifests returns the objects that install a bundle, in the order in which they are applied: a namespace before its

@@ -25,6 +25,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 	operatorsv2 "github.com/operator-framework/api/pkg/operators/v2"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/yamltext"
 )
 
@@ -185,23 +186,15 @@ func (r *reader) checkKind(o *Object) {
 	case kinds.IsVersionRegistered(version):
 		unknown("kind", fmt.Sprintf("is %q, and %s has no such kind", o.GetKind(), version))
 	case kinds.IsGroupRegistered(version.Group):
-		unknown("apiVersion", fmt.Sprintf("is %q, and there are %s alone", o.GetAPIVersion(), versionsOf(version.Group)))
+		known := lists.Map(kinds.PrioritizedVersionsForGroup(version.Group), schema.GroupVersion.String)
+		unknown("apiVersion", fmt.Sprintf("is %q, and there are %s alone", o.GetAPIVersion(), strings.Join(known, ", ")))
 	case !strings.Contains(version.Group, "."):
 		unknown("apiVersion", fmt.Sprintf("is %q, and Kubernetes has no such group; the name of any other has a dot", o.GetAPIVersion()))
 	}
 }
 
-func versionsOf(group string) string {
-	var all []string
-	for _, version := range kinds.PrioritizedVersionsForGroup(group) {
-		all = append(all, version.String())
-	}
-	return strings.Join(all, ", ")
-}
-
 func fieldPath(err error) string {
-	var field strictjson.FieldError
-	if errors.As(err, &field) {
+	if field, ok := errors.AsType[strictjson.FieldError](err); ok {
 		return field.FieldPath()
 	}
 	return ""
@@ -209,8 +202,7 @@ func fieldPath(err error) string {
 
 func (r *reader) wrongType(o *Object, err error) {
 	const remedy = "write a value of the type that the field has"
-	var wrong *json.UnmarshalTypeError
-	if errors.As(err, &wrong) {
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		r.addFieldProblem(Undecodable, o, wrong.Field, fmt.Sprintf("is a %s and has to be a %s: the API server refuses the object", wrong.Value, wrong.Type), remedy)
 	} else {
 		r.addProblem(Undecodable, o.File, o.firstLine, fmt.Sprintf("is no valid %s: %s; the API server refuses it", o.GetKind(), decodingError(err)), remedy)

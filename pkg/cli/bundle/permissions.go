@@ -1,7 +1,6 @@
 package bundle
 
 import (
-	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -13,6 +12,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
@@ -27,25 +27,16 @@ type Account struct {
 
 // Accounts returns the permissions that a ClusterServiceVersion requests, sorted by ServiceAccount.
 func Accounts(csv *operatorsv1alpha1.ClusterServiceVersion) []Account {
-	accounts := map[string]*Account{}
-	of := func(name string) *Account {
-		if accounts[name] == nil {
-			accounts[name] = &Account{Name: name}
-		}
-		return accounts[name]
+	accounts := map[string]Account{}
+	for _, p := range csv.Spec.InstallStrategy.StrategySpec.Permissions {
+		a := accounts[p.ServiceAccountName]
+		accounts[p.ServiceAccountName] = Account{p.ServiceAccountName, append(a.Namespaced, p.Rules...), a.Cluster}
 	}
-	strategy := csv.Spec.InstallStrategy.StrategySpec
-	for _, p := range strategy.Permissions {
-		of(p.ServiceAccountName).Namespaced = append(of(p.ServiceAccountName).Namespaced, p.Rules...)
+	for _, p := range csv.Spec.InstallStrategy.StrategySpec.ClusterPermissions {
+		a := accounts[p.ServiceAccountName]
+		accounts[p.ServiceAccountName] = Account{p.ServiceAccountName, a.Namespaced, append(a.Cluster, p.Rules...)}
 	}
-	for _, p := range strategy.ClusterPermissions {
-		of(p.ServiceAccountName).Cluster = append(of(p.ServiceAccountName).Cluster, p.Rules...)
-	}
-	var all []Account
-	for _, name := range slices.Sorted(maps.Keys(accounts)) {
-		all = append(all, *accounts[name])
-	}
-	return all
+	return lists.ByKey(accounts)
 }
 
 // permissions puts the namespaced rules of an operator that watches all namespaces into a ClusterRole, as OLM v0 does.

@@ -13,6 +13,8 @@ import (
 	"strings"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 )
 
 // The limits of a bundle. OLM accepts 1 MB, compressed; the largest file of the published bundles has 2 MB.
@@ -187,10 +189,7 @@ func (r *reader) checkWhole() {
 	case len(csvs) == 1:
 		r.setCSV(csvs[0])
 	case len(csvs) > 1:
-		var files []string
-		for _, csv := range csvs {
-			files = append(files, csv.File)
-		}
+		files := lists.Map(csvs, func(csv *Object) string { return csv.File })
 		r.addProblem(SeveralCSVs, r.manifestsFolder(), 0, fmt.Sprintf("has %d ClusterServiceVersions (%s), and a bundle is one version", len(csvs), strings.Join(files, ", ")), "keep one")
 	}
 }
@@ -205,8 +204,7 @@ func (r *reader) setCSV(csv *Object) {
 
 // cause returns an error without the operation and the path, which the message has already.
 func cause(err error) error {
-	var pathError *fs.PathError
-	if errors.As(err, &pathError) {
+	if pathError, ok := errors.AsType[*fs.PathError](err); ok {
 		return pathError.Err
 	}
 	return err

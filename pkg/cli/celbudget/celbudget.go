@@ -68,10 +68,7 @@ func schemasIn(s *apiextensionsv1.JSONSchemaProps) []*apiextensionsv1.JSONSchema
 
 // Affordable reports whether the rules of a definition may be compiled.
 func (b *Budget) Affordable(crd *apiextensionsv1.CustomResourceDefinition) bool {
-	for _, v := range crd.Spec.Versions {
-		if v.Schema != nil && !b.SpendSchema(v.Schema.OpenAPIV3Schema) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(crd.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool {
+		return v.Schema != nil && !b.SpendSchema(v.Schema.OpenAPIV3Schema)
+	})
 }

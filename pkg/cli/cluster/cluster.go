@@ -15,11 +15,15 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+	apiregistrationhelper "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1/helper"
 	aggregator "k8s.io/kube-aggregator/pkg/client/clientset_generated/clientset"
+	"k8s.io/utils/ptr"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
@@ -106,6 +110,30 @@ func (c *Cluster) webhooks(ctx context.Context) (doctor.Facts, map[types.Namespa
 	}
 	backends, err := c.backends(ctx, facts)
 	return facts, backends, err
+}
+
+// apiServices returns the APIServices with a Service: they are called, and fail, as webhooks do.
+func (c *Cluster) apiServices(ctx context.Context) ([]doctor.Webhook, error) {
+	list, err := c.Aggregator.ApiregistrationV1().APIServices().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, utilerrors.FilterOut(err, apierrors.IsNotFound) // The API server may stand alone.
+	}
+	var all []doctor.Webhook
+	for _, a := range list.Items {
+		if a.Spec.Service == nil {
+			continue
+		}
+		w := doctor.Webhook{
+			Kind: doctor.APIService, Object: a.Name, Owner: doctor.OwnerOf(a.ObjectMeta), Fails: true,
+			Service: types.NamespacedName{Namespace: a.Spec.Service.Namespace, Name: a.Spec.Service.Name},
+			Port:    ptr.Deref(a.Spec.Service.Port, 443), CABundle: a.Spec.CABundle, Unverified: a.Spec.InsecureSkipTLSVerify,
+		}
+		if c := apiregistrationhelper.GetAPIServiceConditionByType(&a, apiregistrationv1.Available); c != nil {
+			w.Available, w.Report = metav1.ConditionStatus(c.Status), c.Message
+		}
+		all = append(all, w)
+	}
+	return all, nil
 }
 
 // owners are the existing ClusterServiceVersions, as labels name them.

@@ -59,10 +59,8 @@ func Replaced(csv *operatorsv1alpha1.ClusterServiceVersion) (all []*unstructured
 
 // CSVObject returns a ClusterServiceVersion as records know it.
 func CSVObject(csv *operatorsv1alpha1.ClusterServiceVersion) *unstructured.Unstructured {
-	o := &unstructured.Unstructured{}
-	o.SetGroupVersionKind(operatorsv1alpha1.SchemeGroupVersion.WithKind(operatorsv1alpha1.ClusterServiceVersionKind))
-	o.SetNamespace(csv.Namespace)
-	o.SetName(csv.Name)
+	kind := metav1.TypeMeta{APIVersion: operatorsv1alpha1.ClusterServiceVersionAPIVersion, Kind: operatorsv1alpha1.ClusterServiceVersionKind}
+	o := Recorded{TypeMeta: kind, Namespace: csv.Namespace, Name: csv.Name}.object()
 	o.SetUID(csv.UID)
 	o.SetAnnotations(csv.Annotations)
 	return o

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
@@ -67,9 +68,8 @@ func NewRemoval(manifests []*unstructured.Unstructured, objects map[string]Objec
 	return r
 }
 
-func manualDeletion(o *unstructured.Unstructured, kind string) string {
-	return fmt.Sprintf(": no installation by these commands created it; once nothing needs it: kubectl -n %s delete %s %s", o.GetNamespace(), kind, o.GetName())
-}
+// deletedByHand are the kinds for which KeptMessage has a kubectl command, as kubectl names them.
+var deletedByHand = map[schema.GroupKind]string{groupkind.OperatorGroup: "operatorgroup", groupkind.Subscription: "subscription.operators.coreos.com"}
 
 // UnknownCount is the number of a definition's objects that cannot be read.
 const UnknownCount = -1
@@ -157,9 +157,10 @@ func (r *Removal) cleanUp(record Record, live func(*unstructured.Unstructured) (
 }
 
 func (r *Removal) leftovers(record Record) (all []*unstructured.Unstructured) {
+	planned := slices.Concat(r.Delete, r.kept)
 	for _, e := range slices.Backward(record.Objects) {
 		o := e.object()
-		if stays := groupkind.Is(o, groupkind.Namespace) || groupkind.Is(o, groupkind.CustomResourceDefinition); !stays && e.Created && !r.names(o) {
+		if stays := groupkind.Is(o, groupkind.Namespace) || groupkind.Is(o, groupkind.CustomResourceDefinition); !stays && e.Created && !contains(planned, o) {
 			all = append(all, o)
 		}
 	}
@@ -169,10 +170,6 @@ func (r *Removal) leftovers(record Record) (all []*unstructured.Unstructured) {
 // isDeletedLast reports whether an interrupted removal needs the object to find the rest.
 func isDeletedLast(o *unstructured.Unstructured) bool {
 	return groupkind.Is(o, groupkind.OperatorGroup) || groupkind.Is(o, groupkind.Subscription)
-}
-
-func (r *Removal) names(o *unstructured.Unstructured) bool {
-	return contains(slices.Concat(r.Delete, r.kept), o)
 }
 
 // Removes reports whether --adopt names a live object, or the installation created it and no other client owns fields of it.
@@ -203,11 +200,9 @@ func (r Removal) RecordAfter(record Record, removed []*unstructured.Unstructured
 
 // KeptMessage returns why the live object of a manifest stays.
 func (r Record) KeptMessage(manifest, live *unstructured.Unstructured) string {
-	switch groupkind.Of(live) {
-	case groupkind.OperatorGroup:
-		return fmt.Sprintf("OperatorGroup %s stays%s", live.GetName(), manualDeletion(live, "operatorgroup"))
-	case groupkind.Subscription:
-		return fmt.Sprintf("Subscription %s stays%s", live.GetName(), manualDeletion(live, "subscription.operators.coreos.com"))
+	if kind, is := deletedByHand[groupkind.Of(live)]; is {
+		return fmt.Sprintf("%s %s stays: no installation by these commands created it; once nothing needs it: kubectl -n %s delete %s %s",
+			live.GetKind(), live.GetName(), live.GetNamespace(), kind, live.GetName())
 	}
 	if r.Created(live) {
 		return fmt.Sprintf("%s stays: another client owns fields of it%s; --adopt %s removes it", Title(live), writers(TakenBy(manifest, live)), Reference(live))

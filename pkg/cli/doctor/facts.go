@@ -144,10 +144,6 @@ func (w Workloads) Templates(selector map[string]string) []map[string]string {
 	for _, d := range w.DaemonSets.Items {
 		all = append(all, d.Spec.Template.Labels)
 	}
-	return selected(all, selector)
-}
-
-func selected(all []map[string]string, by map[string]string) []map[string]string {
-	selector := labels.SelectorFromSet(by)
-	return slices.DeleteFunc(all, func(l map[string]string) bool { return !selector.Matches(labels.Set(l)) })
+	selected := labels.SelectorFromSet(selector)
+	return slices.DeleteFunc(all, func(l map[string]string) bool { return !selected.Matches(labels.Set(l)) })
 }

@@ -34,9 +34,7 @@ func (d definitionStore) open(ctx context.Context, s deploy.Step, next *apiexten
 		next = next.DeepCopy()
 		next.Annotations = s.Object.GetAnnotations() // They name the installation.
 	}
-	written, err := d.define(ctx, s, func(live *apiextensionsv1.CustomResourceDefinition) *apiextensionsv1.CustomResourceDefinition {
-		return deploy.Opening(live, next, csv)
-	}, dryRun...)
+	written, err := d.define(ctx, s, deploy.Opening, next, csv, dryRun...)
 	if err != nil {
 		return nil, fmt.Errorf("CustomResourceDefinition %s: %w", next.Name, err)
 	}
@@ -51,12 +49,6 @@ func definitionObject(crd *apiextensionsv1.CustomResourceDefinition) (*unstructu
 	object := &unstructured.Unstructured{Object: content}
 	object.SetGroupVersionKind(apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition"))
 	return object, err
-}
-
-func (d definitionStore) writeFinal(ctx context.Context, s deploy.Step, next *apiextensionsv1.CustomResourceDefinition, csv *operatorsv1alpha1.ClusterServiceVersion, dryRun ...string) (*apiextensionsv1.CustomResourceDefinition, error) {
-	return d.define(ctx, s, func(live *apiextensionsv1.CustomResourceDefinition) *apiextensionsv1.CustomResourceDefinition {
-		return deploy.Settled(live, next, csv)
-	}, dryRun...)
 }
 
 // contested returns the step of a definition, which is to be adopted if another client owns a field that changes. A
@@ -77,9 +69,12 @@ func (a applier) contested(ctx context.Context, s deploy.Step, next *unstructure
 	return s, nil
 }
 
+// decision is deploy.Opening or deploy.Settled.
+type decision func(live, next *apiextensionsv1.CustomResourceDefinition, csv *operatorsv1alpha1.ClusterServiceVersion) *apiextensionsv1.CustomResourceDefinition
+
 // define writes a definition as it was read: server-side apply would remove fields
 // that the manager has set since. Another definition than the one that was decided about is not written.
-func (d definitionStore) define(ctx context.Context, s deploy.Step, next func(live *apiextensionsv1.CustomResourceDefinition) *apiextensionsv1.CustomResourceDefinition, dryRun ...string) (written *apiextensionsv1.CustomResourceDefinition, err error) {
+func (d definitionStore) define(ctx context.Context, s deploy.Step, decide decision, next *apiextensionsv1.CustomResourceDefinition, csv *operatorsv1alpha1.ClusterServiceVersion, dryRun ...string) (written *apiextensionsv1.CustomResourceDefinition, err error) {
 	stale := func(err error) bool { return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) }
 	err = retry.OnError(retry.DefaultBackoff, stale, func() error {
 		if err := ctx.Err(); err != nil {
@@ -97,9 +92,9 @@ func (d definitionStore) define(ctx context.Context, s deploy.Step, next func(li
 			return err
 		}
 		if live == nil {
-			written, err = d.extensions.ApiextensionsV1().CustomResourceDefinitions().Create(ctx, next(nil), metav1.CreateOptions{FieldManager: deploy.FieldManager, DryRun: dryRun})
+			written, err = d.extensions.ApiextensionsV1().CustomResourceDefinitions().Create(ctx, decide(nil, next, csv), metav1.CreateOptions{FieldManager: deploy.FieldManager, DryRun: dryRun})
 		} else {
-			written, err = d.change(ctx, live, next(live), dryRun...)
+			written, err = d.change(ctx, live, decide(live, next, csv), dryRun...)
 		}
 		return err
 	})

@@ -145,7 +145,7 @@ func (c *Installer) checkUnchecked(ctx context.Context, a applier, p Plan, steps
 func (c *Installer) writeFinal(ctx context.Context, a applier, p Plan, applied []*unstructured.Unstructured) error {
 	for _, o := range applied {
 		if crd := p.definition(o); crd != nil {
-			if _, err := c.definitions.writeFinal(ctx, deploy.Step{Object: o, Live: o, Action: deploy.Update}, crd, p.CSV()); err != nil {
+			if _, err := c.definitions.define(ctx, deploy.Step{Object: o, Live: o, Action: deploy.Update}, deploy.Settled, crd, p.CSV()); err != nil {
 				return err
 			}
 		}

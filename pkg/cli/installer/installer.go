@@ -13,6 +13,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cluster"
 )
@@ -69,21 +70,13 @@ func (i Installation) CSV() *operatorsv1alpha1.ClusterServiceVersion {
 }
 
 func (i Installation) definition(o *unstructured.Unstructured) *apiextensionsv1.CustomResourceDefinition {
-	for _, crd := range i.Bundle.CRDs() {
-		if groupkind.Is(o, groupkind.CustomResourceDefinition) && o.GetName() == crd.Name {
-			return crd
-		}
-	}
-	return nil
+	return lists.First(i.Bundle.CRDs(), func(crd *apiextensionsv1.CustomResourceDefinition) bool {
+		return groupkind.Is(o, groupkind.CustomResourceDefinition) && o.GetName() == crd.Name
+	})
 }
 
 func (i Installation) definitionOf(kind schema.GroupKind) *apiextensionsv1.CustomResourceDefinition {
-	for _, crd := range i.Bundle.CRDs() {
-		if kindOf(crd) == kind {
-			return crd
-		}
-	}
-	return nil
+	return lists.First(i.Bundle.CRDs(), func(crd *apiextensionsv1.CustomResourceDefinition) bool { return kindOf(crd) == kind })
 }
 
 func kindOf(crd *apiextensionsv1.CustomResourceDefinition) schema.GroupKind {

@@ -28,7 +28,7 @@ type Plan struct {
 	steps []deploy.Step
 	// answers are the objects as the API server would store them; nil where it could not be asked.
 	answers []*unstructured.Unstructured
-	refused []error
+	refused []error // nil for what is not refused
 	awaited map[string][]string
 	record  deploy.Record
 }
@@ -97,9 +97,7 @@ func (c *Installer) plan(ctx context.Context, i Installation) (Plan, error) {
 			return p, err
 		}
 		p.steps, p.answers = append(p.steps, step), append(p.answers, answer)
-		if refused != nil {
-			p.refused = append(p.refused, refused)
-		}
+		p.refused = append(p.refused, refused)
 	}
 	denied, err := a.denied(ctx, p)
 	if err != nil {
@@ -107,9 +105,7 @@ func (c *Installer) plan(ctx context.Context, i Installation) (Plan, error) {
 	}
 	p.refused = append(p.refused, denied...)
 	refused, err := c.dryRunRecord(ctx, a, p)
-	if refused != nil {
-		p.refused = append(p.refused, refused)
-	}
+	p.refused = append(p.refused, refused)
 	return p, err
 }
 
@@ -181,7 +177,7 @@ func (p Plan) converted(s deploy.Step, next *apiextensionsv1.CustomResourceDefin
 // finalDefinition is a definition as it will be once the operator is installed. Where the API server refuses that now, since
 // it may take it once the operator serves, it is the answer for the definition until then; nil if that changes nothing.
 func (c *Installer) finalDefinition(ctx context.Context, p Plan, s deploy.Step, next *apiextensionsv1.CustomResourceDefinition, answer *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	written, err := c.definitions.writeFinal(ctx, s, next, p.CSV(), metav1.DryRunAll)
+	written, err := c.definitions.define(ctx, s, deploy.Settled, next, p.CSV(), metav1.DryRunAll)
 	if apierrors.IsInvalid(err) || apierrors.IsForbidden(err) || apierrors.IsInternalError(err) {
 		if deploy.StepOf(s.Object, s.Live, answer, deploy.Record{}).Action == deploy.Keep {
 			return nil, nil

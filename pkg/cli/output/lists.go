@@ -17,19 +17,14 @@ var encodesItself = reflect.TypeFor[json.Marshaler]()
 
 func filled(v reflect.Value) reflect.Value {
 	t := v.Type()
-	if t.Implements(encodesItself) || reflect.PointerTo(t).Implements(encodesItself) {
+	mayBeNil := v.Kind() == reflect.Interface || v.Kind() == reflect.Pointer || v.Kind() == reflect.Map
+	if t.Implements(encodesItself) || reflect.PointerTo(t).Implements(encodesItself) || mayBeNil && v.IsNil() {
 		return v
 	}
 	switch v.Kind() {
 	case reflect.Interface:
-		if v.IsNil() {
-			return v
-		}
 		return filled(v.Elem())
 	case reflect.Pointer:
-		if v.IsNil() {
-			return v
-		}
 		pointer := reflect.New(t.Elem())
 		pointer.Elem().Set(filled(v.Elem()))
 		return pointer
@@ -56,9 +51,6 @@ func filledSlice(v reflect.Value) reflect.Value {
 }
 
 func filledMap(v reflect.Value) reflect.Value {
-	if v.IsNil() {
-		return v
-	}
 	entries := reflect.MakeMapWithSize(v.Type(), v.Len())
 	for key, value := range v.Seq2() {
 		entries.SetMapIndex(key, filled(value))

@@ -15,6 +15,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/doctor"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/leader"
@@ -187,13 +188,8 @@ func others(f doctor.Facts, now time.Time) []Other {
 
 // Names are those of the WebhookRollouts, as kubectl -o name has them.
 func (s Status) Names() []string {
-	var names []string
-	for _, w := range s.Webhooks {
-		if name := "webhookrollout.olm-webhook-manager.io/" + w.CSV; !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
-	return names
+	csvs := lists.Unique(s.Webhooks, func(w Webhook) string { return w.CSV })
+	return lists.Map(csvs, func(w Webhook) string { return "webhookrollout.olm-webhook-manager.io/" + w.CSV })
 }
 
 // Same reports whether nothing has changed.

@@ -11,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/workqueue"
 )
 
 // checkReadable reads all objects before anything is changed. Objects that are written meanwhile would be stored in a
@@ -82,22 +83,14 @@ func nextToken(err error) (token string, expired bool) {
 
 func rewritePage(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourceDefinition, to string, objects []unstructured.Unstructured, count *counter) (refusals []error, err error) {
 	results := make([]error, len(objects))
-	next := make(chan int)
-	var group sync.WaitGroup
-	for range writers {
-		group.Go(func() {
-			for i := range next {
-				if results[i] = rewriteOne(ctx, c, crd, to, &objects[i]); results[i] == nil {
-					count.add(1, false)
-				}
-			}
-		})
+	workqueue.ParallelizeUntil(ctx, writers, len(objects), func(i int) {
+		if results[i] = rewriteOne(ctx, c, crd, to, &objects[i]); results[i] == nil {
+			count.add(1, false)
+		}
+	})
+	if ctx.Err() != nil { // some were not written
+		return nil, ctx.Err()
 	}
-	for i := range objects {
-		next <- i
-	}
-	close(next)
-	group.Wait()
 	for i, err := range results {
 		switch named := fmt.Errorf("%s: %w", cache.MetaObjectToName(&objects[i]), err); {
 		case err == nil:

@@ -56,10 +56,7 @@ var coreWrites = map[string]map[string][]string{
 
 func isCore(group, resource, subresource string) bool {
 	for known, subresources := range coreWrites[group] {
-		if resource != "*" && resource != known {
-			continue
-		}
-		if subresource == "*" || slices.Contains(subresources, subresource) {
+		if (resource == "*" || resource == known) && (subresource == "*" || slices.Contains(subresources, subresource)) {
 			return true
 		}
 	}

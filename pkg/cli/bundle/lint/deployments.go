@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
@@ -128,13 +129,11 @@ volume, set optional: true, or document that an administrator creates the object
 }
 
 func eachBackend(check func(webhook, corev1.PodSpec, reporter)) func(*subject) {
-	return func(s *subject) {
-		for _, w := range s.webhooks() {
-			if w.backend != nil {
-				check(w, w.backend.Spec.Template.Spec, s.below(w.path))
-			}
+	return eachWebhook((*subject).webhooks, func(w webhook, report reporter) {
+		if w.backend != nil {
+			check(w, w.backend.Spec.Template.Spec, report)
 		}
-	}
+	})
 }
 
 func declaresPort(pod corev1.PodSpec, port intstr.IntOrString) bool {
@@ -170,18 +169,18 @@ func missingReferences(s *subject) {
 		if s.serving[d.Name] {
 			displaced = render.DisplacedVolumes(d.Spec.Template.Spec)
 		}
-		for _, r := range references(d.Spec.Template.Spec, displaced) {
-			byCluster := r.kind == "ConfigMap" && r.name == "kube-root-ca.crt"
-			byManager := r.kind == "Secret" && r.name == names.Secret(names.Service(d.Name)) && s.serving[d.Name]
-			if r.optional || r.name == "" || byCluster || byManager || s.Find(schema.GroupKind{Kind: r.kind}, r.name) != nil {
-				continue
+		eachReference(d.Spec.Template.Spec, displaced, func(field, kind, name string, optional *bool) {
+			byCluster := kind == "ConfigMap" && name == "kube-root-ca.crt"
+			byManager := kind == "Secret" && name == names.Secret(names.Service(d.Name)) && s.serving[d.Name]
+			if ptr.Deref(optional, false) || name == "" || byCluster || byManager || s.Find(schema.GroupKind{Kind: kind}, name) != nil {
+				return
 			}
-			what := fmt.Sprintf("no pod of %s starts until an administrator creates the %s %s: the bundle does not bring it", d.Name, r.kind, r.name)
-			if s.serviceCA(r.name) {
-				what = fmt.Sprintf("outside OpenShift, whose service-ca creates the Secret %s, no pod of %s starts", r.name, d.Name)
+			what := fmt.Sprintf("no pod of %s starts until an administrator creates the %s %s: the bundle does not bring it", d.Name, kind, name)
+			if s.serviceCA(name) {
+				what = fmt.Sprintf("outside OpenShift, whose service-ca creates the Secret %s, no pod of %s starts", name, d.Name)
 			}
-			s.reportCSV(d.path+".spec.template.spec."+r.field, what, "remove the reference, set optional: true, or add the object to the bundle")
-		}
+			s.reportCSV(d.path+".spec.template.spec."+field, what, "remove the reference, set optional: true, or add the object to the bundle")
+		})
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	validator "github.com/operator-framework/api/pkg/validation/interfaces"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
 )
 
@@ -135,23 +136,17 @@ type part struct {
 func wholeBundle(s *subject) []part { return []part{{s.library.ObjectsToValidate(), s.CSVObject}} }
 
 func eachObject(s *subject) []part {
-	var all []part
-	for _, o := range s.Objects {
-		all = append(all, part{[]any{o.Unstructured}, o})
-	}
-	return all
+	return lists.Map(s.Objects, func(o *bundle.Object) part { return part{[]any{o.Unstructured}, o} })
 }
 
 func eachObjectAsBundle(s *subject) []part {
-	var all []part
-	for _, o := range s.Objects {
+	return lists.Map(s.Objects, func(o *bundle.Object) part {
 		alone := &manifests.Bundle{Name: s.library.Name, CSV: s.CSV, Objects: []*unstructured.Unstructured{o.Unstructured}}
 		if crd, ok := o.Typed.(*apiextensionsv1beta1.CustomResourceDefinition); ok {
 			alone.V1beta1CRDs = append(alone.V1beta1CRDs, crd)
 		}
-		all = append(all, part{[]any{alone}, o})
-	}
-	return all
+		return part{[]any{alone}, o}
+	})
 }
 
 // libraryBundle sets missing requests to the limits, as an API server does.
@@ -167,12 +162,10 @@ func libraryBundle(b *bundle.Bundle) *manifests.Bundle {
 	result := &manifests.Bundle{
 		Name: b.CSV.Name, Package: b.Package(), Channels: b.Channels(), DefaultChannel: b.DefaultChannel(),
 		CSV: csv, V1CRDs: b.CRDs(), Size: b.Size, CompressedSize: b.CompressedSize(),
+		Objects: lists.Map(b.Objects, func(o *bundle.Object) *unstructured.Unstructured { return o.Unstructured }),
 	}
 	for _, crd := range bundle.Each[*apiextensionsv1beta1.CustomResourceDefinition](b) {
 		result.V1beta1CRDs = append(result.V1beta1CRDs, crd)
-	}
-	for _, o := range b.Objects {
-		result.Objects = append(result.Objects, o.Unstructured)
 	}
 	return result
 }

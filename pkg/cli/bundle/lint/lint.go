@@ -10,6 +10,7 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/requirements"
 )
@@ -65,6 +66,8 @@ type Finding struct {
 	What   string `json:"what"`
 	Remedy string `json:"remedy,omitempty"`
 	Waived string `json:"waived,omitempty"`
+	// object has the finding until File and Line are set; nil for the bundle as a whole.
+	object *bundle.Object
 }
 
 // Report contains all findings of a bundle.
@@ -83,12 +86,8 @@ func Checks() []Check {
 
 // Find is the check of a code.
 func Find(code string) (Check, bool) {
-	for _, c := range Checks() {
-		if c.Code == code {
-			return c, true
-		}
-	}
-	return Check{}, false
+	c := lists.First(Checks(), func(c Check) bool { return c.Code == code })
+	return c, c.Code != ""
 }
 
 // Run applies every check to a bundle.
@@ -128,15 +127,15 @@ func collect(s *subject, checks []Check) []Finding {
 		found := s.found
 		if n := len(found); n > maxFindings {
 			last := found[maxFindings-1]
-			found = append(found[:maxFindings], mistake{
-				object: last.object, file: last.file, line: last.line, what: fmt.Sprintf("%d more findings like the previous one are not listed", n-maxFindings),
-				remedy: "correct the listed ones, and validate the bundle again",
+			found = append(found[:maxFindings], Finding{
+				object: last.object, File: last.File, Line: last.Line, What: fmt.Sprintf("%d more findings like the previous one are not listed", n-maxFindings),
+				Remedy: "correct the listed ones, and validate the bundle again",
 			})
 		}
-		for _, m := range found {
-			f := Finding{Level: cmp.Or(m.level, c.Level), Code: c.Code, Basis: c.Basis, File: m.file, Line: m.line, Path: m.path, What: m.what, Remedy: m.remedy}
-			if m.object != nil {
-				f.File, f.Line = m.object.File, m.object.Line(m.path)
+		for _, f := range found {
+			f.Level, f.Code, f.Basis = cmp.Or(f.Level, c.Level), c.Code, c.Basis
+			if f.object != nil {
+				f.File, f.Line, f.object = f.object.File, f.object.Line(f.Path), nil
 			}
 			all = append(all, f)
 		}

@@ -10,10 +10,9 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
-
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle/show"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/permissions"
 )
 
@@ -59,8 +58,7 @@ cluster, or these namespaces. Name the groups, resources and verbs that the oper
 func grantsToOthers(s *subject) {
 	accounts, namespace := maps.Clone(s.accounts), s.SuggestedNamespace()
 	for _, d := range s.deployments {
-		pod := d.Spec.Template.Spec
-		accounts[cmp.Or(pod.ServiceAccountName, pod.DeprecatedServiceAccount, "default")] = &corev1.ServiceAccount{}
+		accounts[csvspec.ServiceAccountOf(d.Spec.Template.Spec)] = &corev1.ServiceAccount{}
 	}
 	// An installation writes its own namespace where a subject has none.
 	own := func(subject rbacv1.Subject) bool {
@@ -89,23 +87,20 @@ func grantsEverything(s *subject) {
 		if ref, _ := permissions.Bound(object); ref.Kind == "ClusterRole" && ref.Name == "cluster-admin" {
 			s.report(o, "roleRef", "the subjects become administrators: the role is cluster-admin", "bind a role with the permissions that are used")
 		}
-		for i, rule := range permissions.RulesOf(object) {
-			if why := show.Administers(rule); why != "" {
-				s.report(o, fmt.Sprintf("rules[%d]", i), why, "name the groups, resources and verbs that are used")
-			}
-		}
+		s.everythingIn(o, "", permissions.RulesOf(object))
 	}
-	strategy := s.CSV.Spec.InstallStrategy.StrategySpec
-	s.everythingIn("permissions", strategy.Permissions)
-	s.everythingIn("clusterPermissions", strategy.ClusterPermissions)
+	for i, p := range s.CSV.Spec.InstallStrategy.StrategySpec.Permissions {
+		s.everythingIn(s.CSVObject, fmt.Sprintf("spec.install.spec.permissions[%d].", i), p.Rules)
+	}
+	for i, p := range s.CSV.Spec.InstallStrategy.StrategySpec.ClusterPermissions {
+		s.everythingIn(s.CSVObject, fmt.Sprintf("spec.install.spec.clusterPermissions[%d].", i), p.Rules)
+	}
 }
 
-func (s *subject) everythingIn(field string, permissions []operatorsv1alpha1.StrategyDeploymentPermissions) {
-	for i, p := range permissions {
-		for j, rule := range p.Rules {
-			if why := show.Administers(rule); why != "" {
-				s.reportCSV(fmt.Sprintf("spec.install.spec.%s[%d].rules[%d]", field, i, j), why, "name the groups, resources and verbs that are used")
-			}
+func (s *subject) everythingIn(o *bundle.Object, path string, rules []rbacv1.PolicyRule) {
+	for i, rule := range rules {
+		if why := show.Administers(rule); why != "" {
+			s.report(o, fmt.Sprintf("%srules[%d]", path, i), why, "name the groups, resources and verbs that are used")
 		}
 	}
 }

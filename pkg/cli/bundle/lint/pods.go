@@ -84,67 +84,56 @@ func containersOf(pod corev1.PodSpec) []container {
 	return all
 }
 
-type reference struct {
-	field      string // of the pod's spec
-	kind, name string
-	optional   bool
-}
-
-// references ignores displaced volumes and volumes that no container mounts.
-func references(pod corev1.PodSpec, displaced []string) []reference {
-	var all []reference
-	add := func(field, kind, name string, optional *bool) {
-		all = append(all, reference{field, kind, name, ptr.Deref(optional, false)})
-	}
+// eachReference is about Secrets and ConfigMaps. It ignores displaced volumes and volumes that no container mounts.
+func eachReference(pod corev1.PodSpec, displaced []string, do func(field, kind, name string, optional *bool)) {
 	mounted := map[string]bool{}
 	for _, c := range containersOf(pod) {
 		for _, m := range c.VolumeMounts {
 			mounted[m.Name] = true
 		}
-		environmentReferences(c, add)
+		environmentReferences(c, do)
 	}
 	for i, v := range pod.Volumes {
 		if mounted[v.Name] && !slices.Contains(displaced, v.Name) {
-			volumeReferences(fmt.Sprintf("volumes[%d]", i), v, add)
+			volumeReferences(fmt.Sprintf("volumes[%d]", i), v, do)
 		}
 	}
-	return all
 }
 
-func volumeReferences(field string, v corev1.Volume, add func(field, kind, name string, optional *bool)) {
+func volumeReferences(field string, v corev1.Volume, do func(field, kind, name string, optional *bool)) {
 	switch {
 	case v.Secret != nil:
-		add(field, "Secret", v.Secret.SecretName, v.Secret.Optional)
+		do(field, "Secret", v.Secret.SecretName, v.Secret.Optional)
 	case v.ConfigMap != nil:
-		add(field, "ConfigMap", v.ConfigMap.Name, v.ConfigMap.Optional)
+		do(field, "ConfigMap", v.ConfigMap.Name, v.ConfigMap.Optional)
 	case v.Projected != nil:
 		for i, p := range v.Projected.Sources {
 			within := fmt.Sprintf("%s.projected.sources[%d]", field, i)
 			if p.Secret != nil {
-				add(within, "Secret", p.Secret.Name, p.Secret.Optional)
+				do(within, "Secret", p.Secret.Name, p.Secret.Optional)
 			}
 			if p.ConfigMap != nil {
-				add(within, "ConfigMap", p.ConfigMap.Name, p.ConfigMap.Optional)
+				do(within, "ConfigMap", p.ConfigMap.Name, p.ConfigMap.Optional)
 			}
 		}
 	}
 }
 
-func environmentReferences(c container, add func(field, kind, name string, optional *bool)) {
+func environmentReferences(c container, do func(field, kind, name string, optional *bool)) {
 	for i, e := range c.Env {
 		field := fmt.Sprintf("%s.env[%d]", c.field, i)
 		if from := e.ValueFrom; from != nil && from.SecretKeyRef != nil {
-			add(field, "Secret", from.SecretKeyRef.Name, from.SecretKeyRef.Optional)
+			do(field, "Secret", from.SecretKeyRef.Name, from.SecretKeyRef.Optional)
 		} else if from != nil && from.ConfigMapKeyRef != nil {
-			add(field, "ConfigMap", from.ConfigMapKeyRef.Name, from.ConfigMapKeyRef.Optional)
+			do(field, "ConfigMap", from.ConfigMapKeyRef.Name, from.ConfigMapKeyRef.Optional)
 		}
 	}
 	for i, e := range c.EnvFrom {
 		field := fmt.Sprintf("%s.envFrom[%d]", c.field, i)
 		if e.SecretRef != nil {
-			add(field, "Secret", e.SecretRef.Name, e.SecretRef.Optional)
+			do(field, "Secret", e.SecretRef.Name, e.SecretRef.Optional)
 		} else if e.ConfigMapRef != nil {
-			add(field, "ConfigMap", e.ConfigMapRef.Name, e.ConfigMapRef.Optional)
+			do(field, "ConfigMap", e.ConfigMapRef.Name, e.ConfigMapRef.Optional)
 		}
 	}
 }

@@ -68,7 +68,7 @@ func readProblem(kind bundle.Kind, explain string) Check {
 	return Check{Code: string(kind), Level: Error, Basis: Unreadable, Explain: explain, find: func(s *subject) {
 		for _, p := range s.Problems {
 			if p.Kind == kind {
-				s.found = append(s.found, mistake{file: p.File, line: p.Line, path: p.Path, what: p.Detail, remedy: p.Remedy})
+				s.found = append(s.found, Finding{File: p.File, Line: p.Line, Path: p.Path, What: p.Detail, Remedy: p.Remedy})
 			}
 		}
 	}}

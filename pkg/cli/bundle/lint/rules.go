@@ -14,6 +14,8 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/exemptions"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/requirements"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/rules"
 )
@@ -205,12 +207,8 @@ func selfDeadlocks(s *subject) {
 		if hasObjectSelector(w) && !s.selectsItself(w) {
 			continue
 		}
-		var cut []string
-		for _, l := range s.exempted(w.WebhookDescription) {
-			if !slices.Contains(cut, l.What) {
-				cut = append(cut, l.What)
-			}
-		}
+		what := func(e exemptions.Exemption) string { return e.What }
+		cut := lists.Map(lists.Unique(s.exempted(w.WebhookDescription), what), what)
 		if len(cut) > 0 {
 			s.reportCSV(w.path+".rules", fmt.Sprintf("while the webhook does not answer it refuses %s, so that under OLM v0 it stays down permanently; this manager exempts those requests", strings.Join(cut, ", ")),
 				"leave them out of the rules, select by an objectSelector what the webhook is for, or take failurePolicy Ignore")
@@ -236,9 +234,5 @@ func (s *subject) selectsItself(w webhook) bool {
 }
 
 func groupNames(names []string) string {
-	var shown []string
-	for _, name := range names {
-		shown = append(shown, cmp.Or(name, "the core group"))
-	}
-	return strings.Join(shown, ", ")
+	return strings.Join(lists.Map(names, func(name string) string { return cmp.Or(name, "the core group") }), ", ")
 }

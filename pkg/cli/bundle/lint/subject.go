@@ -19,20 +19,10 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/requirements"
 )
 
-type mistake struct {
-	object *bundle.Object // nil for the bundle as a whole
-	file   string         // where object is nil
-	line   int            // likewise
-	path   string
-	what   string // what will happen
-	remedy string
-	level  Level // where it is not the check's
-}
-
 // subject is a bundle with what several checks need, computed once. A check adds only what it finds.
 type subject struct {
 	*bundle.Bundle
-	found       []mistake // by the present check
+	found       []Finding // by the present check
 	facts       requirements.Facts
 	verdict     requirements.Verdict
 	library     *manifests.Bundle
@@ -54,7 +44,7 @@ func (s *subject) reportCSV(path, what, remedy string) { s.report(s.CSVObject, p
 
 // reportAt reports a mistake whose level is not the check's.
 func (s *subject) reportAt(level Level, o *bundle.Object, path, what, remedy string) {
-	s.found = append(s.found, mistake{object: o, path: path, what: what, remedy: remedy, level: level})
+	s.found = append(s.found, Finding{object: o, Path: path, What: what, Remedy: remedy, Level: level})
 }
 
 type webhook struct {

@@ -11,6 +11,8 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/subscriptions"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
@@ -106,11 +108,8 @@ func (c *contents) deployments() []Deployment {
 	var all []Deployment
 	for w := range c.pods() {
 		pod := w.template.Spec
-		var images []string
-		for _, container := range slices.Concat(pod.InitContainers, pod.Containers) {
-			images = append(images, container.Image)
-		}
-		all = append(all, Deployment{Kind: w.kind, Name: w.name, Account: serviceAccountOf(pod), Images: distinct(images), HostAccess: HostAccess(w.template)})
+		images := lists.Map(slices.Concat(pod.InitContainers, pod.Containers), func(c corev1.Container) string { return c.Image })
+		all = append(all, Deployment{Kind: w.kind, Name: w.name, Account: csvspec.ServiceAccountOf(pod), Images: distinct(images), HostAccess: HostAccess(w.template)})
 	}
 	return byDanger(all, func(d Deployment) int { return len(d.HostAccess) })
 }
@@ -181,8 +180,4 @@ func claimsOf(pod corev1.PodSpec) []string {
 		}
 	}
 	return distinct(names)
-}
-
-func serviceAccountOf(pod corev1.PodSpec) string {
-	return cmp.Or(pod.ServiceAccountName, pod.DeprecatedServiceAccount, "default")
 }

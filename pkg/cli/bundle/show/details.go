@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 )
 
 // dangerous returns what the name of an object does not show and an administrator has to know, for each
@@ -76,12 +77,8 @@ func trafficOf(o *unstructured.Unstructured) []string {
 
 // identityOf returns the annotations by which clouds give an account permissions outside the cluster.
 func identityOf(o *unstructured.Unstructured) []string {
-	var all []string
 	annotations := o.GetAnnotations() // a copy
-	for _, name := range slices.Sorted(maps.Keys(annotations)) {
-		all = append(all, fmt.Sprintf("annotation %s=%s", name, annotations[name]))
-	}
-	return all
+	return lists.Map(slices.Sorted(maps.Keys(annotations)), func(name string) string { return fmt.Sprintf("annotation %s=%s", name, annotations[name]) })
 }
 
 // proxiesOf returns the servers to which the console sends the tokens of its users.

@@ -9,46 +9,35 @@ import (
 // Mermaid is the rollout as a flowchart, for Markdown.
 func (s Summary) Mermaid(out output.Writer) {
 	out.Printf("flowchart TD\n")
-	s.graph(func(id, text string, deployment bool) {
-		shape := "([%q])"
-		if deployment {
-			shape = "[%q]"
-		}
-		out.Printf("  %s"+shape+"\n", id, text)
-	}, func(from, to string) { out.Printf("  %s --> %s\n", from, to) })
+	s.graph(out, "  %s[%q]\n", "  %s([%q])\n", "  %s --> %s\n")
 }
 
 // Dot is the rollout for graphviz.
 func (s Summary) Dot(out output.Writer) {
 	out.Printf("digraph %q {\n", s.Name)
-	s.graph(func(id, text string, deployment bool) {
-		shape := "ellipse"
-		if deployment {
-			shape = "box"
-		}
-		out.Printf("  %s [label=%q, shape=%s];\n", id, text, shape)
-	}, func(from, to string) { out.Printf("  %s -> %s;\n", from, to) })
+	s.graph(out, "  %s [label=%q, shape=box];\n", "  %s [label=%q, shape=ellipse];\n", "  %s -> %s;\n")
 	out.Printf("}\n")
 }
 
-// graph walks the rollout: a Deployment leads to its webhooks, and those to the next one.
-func (s Summary) graph(node func(id, text string, deployment bool), edge func(from, to string)) {
+// graph walks the rollout: a Deployment leads to its webhooks, and those to the next one. The formats of a Deployment and
+// of a webhook are for an id and a text, the format of an edge is for two ids.
+func (s Summary) graph(out output.Writer, deployment, webhook, edge string) {
 	var before []string
 	for i, step := range s.Rollout {
-		deployment := fmt.Sprintf("d%d", i)
-		node(deployment, step.Deployment, true)
+		server := fmt.Sprintf("d%d", i)
+		out.Printf(deployment, server, step.Deployment)
 		for _, id := range before {
-			edge(id, deployment)
+			out.Printf(edge, id, server)
 		}
 		before = nil
 		for j, w := range step.Webhooks {
 			id := fmt.Sprintf("w%d_%d", i, j)
-			node(id, w, false)
-			edge(deployment, id)
+			out.Printf(webhook, id, w)
+			out.Printf(edge, server, id)
 			before = append(before, id)
 		}
 		if len(before) == 0 {
-			before = []string{deployment}
+			before = []string{server}
 		}
 	}
 }

@@ -8,8 +8,11 @@ import (
 	"strings"
 
 	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/permissions"
 )
 
@@ -75,11 +78,9 @@ func aggregated(o *rbacv1.ClusterRole) []rbacv1.PolicyRule {
 	if o.AggregationRule == nil {
 		return nil
 	}
-	var rules []rbacv1.PolicyRule
-	for _, selector := range o.AggregationRule.ClusterRoleSelectors {
-		rules = append(rules, everythingOf("ClusterRoles with "+selectorText(&selector)))
-	}
-	return rules
+	return lists.Map(o.AggregationRule.ClusterRoleSelectors, func(selector metav1.LabelSelector) rbacv1.PolicyRule {
+		return everythingOf("ClusterRoles with " + selectorText(&selector))
+	})
 }
 
 // everythingOf stands for the rules of a role that the bundle does not bring.
@@ -137,11 +138,11 @@ func (c *contents) ofPods() []Permission {
 		pod := w.template.Spec
 		foreign := slices.DeleteFunc(secretsOf(pod), own.Has)
 		for _, what := range slices.Concat(listed("Secrets", foreign), listed("PersistentVolumeClaims", claimsOf(pod))) {
-			all = append(all, Permission{Account: serviceAccountOf(pod), Where: c.namespace.Name, Verbs: "mount", On: what, danger: 2})
+			all = append(all, Permission{Account: csvspec.ServiceAccountOf(pod), Where: c.namespace.Name, Verbs: "mount", On: what, danger: 2})
 		}
 		if pod.PriorityClassName != "" {
 			all = append(all, Permission{
-				Account: serviceAccountOf(pod), Where: "cluster", Verbs: "preempt", danger: 1,
+				Account: csvspec.ServiceAccountOf(pod), Where: "cluster", Verbs: "preempt", danger: 1,
 				On: fmt.Sprintf("other pods (priorityClassName %s)", pod.PriorityClassName),
 			})
 		}
@@ -158,7 +159,7 @@ func (c *contents) delegations() []Permission {
 	accounts := sets.New[string]()
 	for w := range c.pods() {
 		if w.kind == "" && serves.Has(w.name) {
-			accounts.Insert(serviceAccountOf(w.template.Spec))
+			accounts.Insert(csvspec.ServiceAccountOf(w.template.Spec))
 		}
 	}
 	var all []Permission
@@ -243,11 +244,9 @@ func (c *contents) accountOf(s rbacv1.Subject) string {
 }
 
 func grants(account, where string, rules []rbacv1.PolicyRule) []Permission {
-	var all []Permission
-	for _, rule := range rules {
-		all = append(all, Permission{Account: account, Where: where, Verbs: strings.Join(rule.Verbs, ","), On: objectsOf(rule), danger: dangerOf(account, where, rule)})
-	}
-	return all
+	return lists.Map(rules, func(rule rbacv1.PolicyRule) Permission {
+		return Permission{Account: account, Where: where, Verbs: strings.Join(rule.Verbs, ","), On: objectsOf(rule), danger: dangerOf(account, where, rule)}
+	})
 }
 
 // merged makes one row of a rule that is granted twice, or in several namespaces.

@@ -8,9 +8,12 @@ import (
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 	"k8s.io/utils/ptr"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/webhookconfig"
 )
 
@@ -28,10 +31,7 @@ func (c *contents) interceptionsOf(o any) []Webhook {
 		return []Webhook{policyRow(mutatingPolicy, o.Name, o.Spec.MatchConstraints, o.Spec.FailurePolicy, c.definitions)}
 	case *admissionregistrationv1.ValidatingAdmissionPolicyBinding:
 		row := c.bindingRow(validatingPolicy, o.Name, o.Spec.PolicyName, o.Spec.MatchResources)
-		var actions []string
-		for _, action := range o.Spec.ValidationActions {
-			actions = append(actions, string(action))
-		}
+		actions := lists.Map(o.Spec.ValidationActions, func(a admissionregistrationv1.ValidationAction) string { return string(a) })
 		row.OnFailure = strings.Join(actions, ", ")
 		return []Webhook{row}
 	case *admissionregistrationv1.MutatingAdmissionPolicyBinding:
@@ -44,22 +44,24 @@ func (c *contents) interceptionsOf(o any) []Webhook {
 }
 
 func (c *contents) plainWebhooks(kind, configuration string, webhooks []admissionregistrationv1.ValidatingWebhook) []Webhook {
-	var rows []Webhook
-	for _, w := range webhooks {
-		row := Webhook{
-			Type: kind, Name: w.Name, Object: kind + "WebhookConfiguration " + configuration, Intercepts: interceptsOf(w.Rules),
+	return lists.Map(webhooks, func(w admissionregistrationv1.ValidatingWebhook) Webhook {
+		return Webhook{
+			Type: kind, Name: w.Name, Object: kind + "WebhookConfiguration " + configuration, Calls: called(w.ClientConfig.URL, w.ClientConfig.Service), Intercepts: interceptsOf(w.Rules),
 			Where:     whereOf(w.Rules, c.definitions, selectedBy(w.NamespaceSelector), w.ObjectSelector),
 			OnFailure: string(ptr.Deref(w.FailurePolicy, admissionregistrationv1.Fail)), TimeoutSeconds: ptr.Deref(w.TimeoutSeconds, 10),
 		}
-		switch config := w.ClientConfig; {
-		case config.URL != nil:
-			row.Calls = *config.URL
-		case config.Service != nil:
-			row.Calls = fmt.Sprintf("Service %s/%s", config.Service.Namespace, config.Service.Name)
-		}
-		rows = append(rows, row)
+	})
+}
+
+func called(url *string, service *admissionregistrationv1.ServiceReference) string {
+	switch {
+	case url != nil:
+		return *url
+	case service != nil:
+		return fmt.Sprintf("Service %s/%s", service.Namespace, service.Name)
+	default:
+		return ""
 	}
-	return rows
 }
 
 const validatingPolicy, mutatingPolicy = "ValidatingAdmissionPolicy", "MutatingAdmissionPolicy"
@@ -103,14 +105,7 @@ func (c *contents) bindingRow(kind, name, policy string, matches *admissionregis
 
 func (c *contents) bringsPolicy(kind, name string) bool {
 	return slices.ContainsFunc(c.intercepts, func(o any) bool {
-		switch o := o.(type) {
-		case *admissionregistrationv1.ValidatingAdmissionPolicy:
-			return kind == validatingPolicy && o.Name == name
-		case *admissionregistrationv1.MutatingAdmissionPolicy:
-			return kind == mutatingPolicy && o.Name == name
-		default:
-			return false
-		}
+		return o.(runtime.Object).GetObjectKind().GroupVersionKind().Kind == kind && o.(metav1.Object).GetName() == name
 	})
 }
 
@@ -133,13 +128,7 @@ func conversionOf(crd *apiextensionsv1.CustomResourceDefinition) []Webhook {
 	if c == nil || c.Strategy != apiextensionsv1.WebhookConverter || c.Webhook == nil || c.Webhook.ClientConfig == nil {
 		return nil
 	}
-	calls := ""
-	switch config := c.Webhook.ClientConfig; {
-	case config.URL != nil:
-		calls = *config.URL
-	case config.Service != nil:
-		calls = fmt.Sprintf("Service %s/%s", config.Service.Namespace, config.Service.Name)
-	}
+	calls := called(c.Webhook.ClientConfig.URL, (*admissionregistrationv1.ServiceReference)(c.Webhook.ClientConfig.Service))
 	return []Webhook{{
 		Type: "Conversion", Name: crd.Name, Object: "CustomResourceDefinition " + crd.Name, Calls: cmp.Or(calls, "nothing"),
 		Intercepts: []string{"converts " + crd.Name}, Where: "wherever they are", OnFailure: fail,

@@ -9,13 +9,13 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/utils/ptr"
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 )
@@ -96,18 +96,12 @@ func Of(b *bundle.Bundle, manifests []*unstructured.Unstructured, refusals ...bu
 		Source: b.Source, Name: csv.Name, DisplayName: csv.Spec.DisplayName, Version: csv.Spec.Version.String(),
 		Package: b.Package(), Channels: b.Channels(), Replaces: csv.Spec.Replaces, Skips: csv.Spec.Skips,
 		Namespace: c.namespace, Webhooks: c.webhooks(), Permissions: c.permissions(), Deployments: c.deployments(), Objects: c.others,
+		Rollout: rollout(csv), Definitions: lists.Map(c.definitions, definitionOf), Refused: lists.Map(refusals, bundle.Refusal.String),
 	}
 	for _, mode := range csv.Spec.InstallModes {
 		if mode.Supported {
 			s.InstallModes = append(s.InstallModes, string(mode.Type))
 		}
-	}
-	s.Rollout = rollout(csv)
-	for _, crd := range c.definitions {
-		s.Definitions = append(s.Definitions, definitionOf(crd))
-	}
-	for _, r := range refusals {
-		s.Refused = append(s.Refused, r.String())
 	}
 	return s
 }
@@ -159,11 +153,9 @@ func rollout(csv *operatorsv1alpha1.ClusterServiceVersion) []Step {
 	for _, w := range csv.Spec.WebhookDefinitions {
 		webhooks[w.DeploymentName] = append(webhooks[w.DeploymentName], w.GenerateName)
 	}
-	var steps []Step
-	for _, d := range csvspec.Deployments(csv) {
-		steps = append(steps, Step{Deployment: d.Name, Replicas: ptr.Deref(d.Spec.Replicas, 1), Webhooks: webhooks[d.Name]})
-	}
-	return steps
+	return lists.Map(csvspec.Deployments(csv), func(d operatorsv1alpha1.StrategyDeploymentSpec) Step {
+		return Step{Deployment: d.Name, Replicas: ptr.Deref(d.Spec.Replicas, 1), Webhooks: webhooks[d.Name]}
+	})
 }
 
 func definitionOf(crd *apiextensionsv1.CustomResourceDefinition) Definition {
@@ -189,12 +181,7 @@ func byDanger[T any](all []T, danger func(T) int) []T {
 
 // distinct returns each item once, in the order of its first occurrence.
 func distinct(items []string) []string {
-	seen := sets.New[string]()
-	return slices.DeleteFunc(items, func(item string) bool {
-		repeated := seen.Has(item)
-		seen.Insert(item)
-		return repeated
-	})
+	return lists.Unique(items, func(item string) string { return item })
 }
 
 func qualified(groups, resources []string) []string {

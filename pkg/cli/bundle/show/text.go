@@ -9,6 +9,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/output"
 )
 
@@ -101,22 +102,15 @@ func section[T any](out output.Writer, title string, header []string, items []T,
 		out.Printf("\n%s: none\n", title)
 		return
 	}
-	var rows [][]string
-	for _, item := range items {
-		rows = append(rows, row(item))
-	}
 	out.Printf("\n%s\n", title)
-	out.Table("  ", header, rows)
+	out.Table("  ", header, lists.Map(items, row))
 }
 
 func labelText(heading string, pairs map[string]string) string {
 	if len(pairs) == 0 {
 		return ""
 	}
-	var all []string
-	for _, key := range slices.Sorted(maps.Keys(pairs)) {
-		all = append(all, key+"="+pairs[key])
-	}
+	all := lists.Map(slices.Sorted(maps.Keys(pairs)), func(key string) string { return key + "=" + pairs[key] })
 	return heading + " " + strings.Join(all, ", ")
 }
 

@@ -13,6 +13,7 @@ import (
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/rules"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/subscriptions"
@@ -57,18 +58,11 @@ func (c *contents) webhooks() []Webhook {
 		all = append(all, c.interceptionsOf(o)...)
 	}
 	for _, crd := range c.definitions {
-		if !c.converts(crd.Name) {
+		if csvspec.Converts(c.csv, crd.Name) < 0 { // else the manager registers that in place of what the definition names
 			all = append(all, conversionOf(crd)...)
 		}
 	}
 	return byDanger(all, dangerOfWebhook)
-}
-
-// converts reports whether the manager registers its own conversion in place of what the definition names.
-func (c *contents) converts(definition string) bool {
-	return slices.ContainsFunc(c.csv.Spec.WebhookDefinitions, func(d operatorsv1alpha1.WebhookDescription) bool {
-		return d.Type == operatorsv1alpha1.ConversionWebhook && slices.Contains(d.ConversionCRDs, definition)
-	})
 }
 
 func dangerOfWebhook(w Webhook) int {
@@ -132,15 +126,10 @@ func selectedBy(selector *metav1.LabelSelector) coverage {
 }
 
 func interceptsOf(rules []admissionregistrationv1.RuleWithOperations) []string {
-	var all []string
-	for _, rule := range rules {
-		var operations []string
-		for _, o := range rule.Operations {
-			operations = append(operations, string(o))
-		}
-		all = append(all, strings.Join(operations, ",")+" "+strings.Join(qualified(rule.APIGroups, rule.Resources), ", "))
-	}
-	return all
+	return lists.Map(rules, func(rule admissionregistrationv1.RuleWithOperations) string {
+		operations := lists.Map(rule.Operations, func(o admissionregistrationv1.OperationType) string { return string(o) })
+		return strings.Join(operations, ",") + " " + strings.Join(qualified(rule.APIGroups, rule.Resources), ", ")
+	})
 }
 
 // whereOf returns the effective scope, with the objects that a namespaceSelector does not limit.

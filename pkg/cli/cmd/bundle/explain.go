@@ -6,9 +6,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle/lint"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/terminal"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/output"
 )
 
 func newExplainCommand() *cobra.Command {
@@ -19,7 +19,8 @@ func newExplainCommand() *cobra.Command {
 		ValidArgsFunction: completeCodes,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				listChecks(terminal.Stdout(cmd))
+				rows := lists.Map(lint.Checks(), func(c lint.Check) []string { return []string{c.Code, string(c.Level), string(c.Basis)} })
+				terminal.Stdout(cmd).Table("", []string{"CODE", "LEVEL", "BASIS"}, rows)
 				return nil
 			}
 			c, ok := lint.Find(args[0])
@@ -36,17 +37,5 @@ func newExplainCommand() *cobra.Command {
 }
 
 func completeCodes(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	var codes []string
-	for _, c := range lint.Checks() {
-		codes = append(codes, c.Code)
-	}
-	return codes, cobra.ShellCompDirectiveNoFileComp
-}
-
-func listChecks(out output.Writer) {
-	var rows [][]string
-	for _, c := range lint.Checks() {
-		rows = append(rows, []string{c.Code, string(c.Level), string(c.Basis)})
-	}
-	out.Table("", []string{"CODE", "LEVEL", "BASIS"}, rows)
+	return lists.Map(lint.Checks(), func(c lint.Check) string { return c.Code }), cobra.ShellCompDirectiveNoFileComp
 }

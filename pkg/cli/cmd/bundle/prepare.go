@@ -33,8 +33,7 @@ func (o *installOptions) prepare(cmd *cobra.Command, reference string, complete 
 	}
 	out := o.output.Messages(cmd)
 	i, err := o.planInTime(cmd.Context(), c, b, options, complete)
-	var refused *bundle.RefusedError
-	if errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*bundle.RefusedError](err); ok {
 		installer.ShowNotice(out, b, refused.Manifests, refused.Refusals...)
 		return nil, installer.Shown{}, errors.New("nothing was changed: the bundle has objects that are refused, see above")
 	}

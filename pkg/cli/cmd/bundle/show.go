@@ -41,8 +41,7 @@ func newShowCommand() *cobra.Command {
 
 func summarize(b *bundle.Bundle, options bundle.Options) (show.Summary, error) {
 	manifests, err := bundle.Manifests(b, options)
-	var refused *bundle.RefusedError
-	if errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*bundle.RefusedError](err); ok {
 		return show.Of(b, refused.Manifests, refused.Refusals...), nil
 	}
 	if err != nil {

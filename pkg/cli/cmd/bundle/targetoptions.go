@@ -11,6 +11,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cluster"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/flags"
@@ -55,12 +56,9 @@ func (o *targetOptions) open(ctx context.Context, reference string) (*bundle.Bun
 }
 
 func (o *targetOptions) options() (bundle.Options, error) {
-	options := bundle.Options{Namespace: o.namespace, Watch: o.watch}
+	options := bundle.Options{Namespace: o.namespace, Watch: o.watch, AllowKinds: lists.Map(o.allowKinds, schema.ParseGroupKind)}
 	if o.allNamespaces {
 		options.Watch = []string{""}
-	}
-	for _, kind := range o.allowKinds {
-		options.AllowKinds = append(options.AllowKinds, schema.ParseGroupKind(kind))
 	}
 	if o.configFile == "" {
 		return options, nil

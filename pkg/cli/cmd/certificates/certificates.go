@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/flags"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/terminal"
@@ -79,10 +80,7 @@ func certificatesOf(rollouts []managerv1alpha1.WebhookRollout) []certificate {
 }
 
 func printCertificates(out output.Writer, o flags.Output, all []certificate) error {
-	var names []string
-	for _, c := range all {
-		names = append(names, "secret/"+c.Secret)
-	}
+	names := lists.Map(all, func(c certificate) string { return "secret/" + c.Secret })
 	return o.PrintRows(out, map[string]any{"certificates": all}, names, func(wide bool) { tableOfCertificates(out, all, wide) })
 }
 

@@ -16,6 +16,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs/issuers"
@@ -164,13 +165,9 @@ func printLosses(out output.Writer, csv *operatorsv1alpha1.ClusterServiceVersion
 }
 
 func calls(d operatorsv1alpha1.WebhookDescription) string {
-	var all []string
-	for _, r := range d.Rules {
-		var operations []string
-		for _, o := range r.Operations {
-			operations = append(operations, string(o))
-		}
-		all = append(all, strings.Join(operations, "/")+" of "+strings.Join(r.Resources, ", "))
-	}
+	all := lists.Map(d.Rules, func(r admissionregistrationv1.RuleWithOperations) string {
+		operations := lists.Map(r.Operations, func(o admissionregistrationv1.OperationType) string { return string(o) })
+		return strings.Join(operations, "/") + " of " + strings.Join(r.Resources, ", ")
+	})
 	return strings.Join(all, "; ")
 }

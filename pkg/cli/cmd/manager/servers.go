@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
@@ -115,11 +116,8 @@ func (o servingOptions) metricsTLS(log *logrus.Entry) (*tls.Config, error) {
 // newRecorder writes events until stop is called, and then what it still holds.
 func newRecorder(kube kubernetes.Interface) (recorder record.EventRecorder, stop func()) {
 	kinds := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{scheme.AddToScheme, operatorsv1alpha1.AddToScheme} {
-		if err := add(kinds); err != nil {
-			panic(err) // both schemes are compiled in
-		}
-	}
+	builder := runtime.NewSchemeBuilder(scheme.AddToScheme, operatorsv1alpha1.AddToScheme)
+	utilruntime.Must(builder.AddToScheme(kinds))
 	broadcaster := record.NewBroadcaster(record.WithContext(context.Background()))
 	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: kube.CoreV1().Events("")})
 	return broadcaster.NewRecorder(kinds, corev1.EventSource{Component: wellknown.FieldManager}), broadcaster.Shutdown

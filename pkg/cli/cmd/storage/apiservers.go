@@ -26,9 +26,9 @@ type apiServers struct {
 	addresses []string // of all API servers; none for the list of the Service kubernetes
 }
 
-// hashes asks at the address of the kubeconfig, and each API server at its own. Each question has a connection of its
+// Hashes asks at the address of the kubeconfig, and each API server at its own. Each question has a connection of its
 // own: a load balancer sends all questions on one connection to the same API server.
-func (s apiServers) hashes(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, version string) ([]string, error) {
+func (s apiServers) Hashes(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, version string) ([]string, error) {
 	servers, err := s.all(ctx)
 	if err != nil {
 		return nil, err

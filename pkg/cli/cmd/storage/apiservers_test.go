@@ -63,10 +63,10 @@ func TestHashesWithoutAddresses(t *testing.T) {
 	for name, kube := range map[string]*fake.Clientset{"no EndpointSlice": fake.NewClientset(), "no address in it": fake.NewClientset(slice)} {
 		t.Run(name, func(t *testing.T) {
 			servers := apiServers{config: server.config(), kube: kube}
-			_, err := servers.hashes(t.Context(), things(), "v2")
+			_, err := servers.Hashes(t.Context(), things(), "v2")
 			installtest.ErrorIs(t, storage.ErrNoAddresses, err)
 			servers.addresses = []string{strings.TrimPrefix(server.URL, "https://")}
-			installtest.Same(t, "hashes with --api-servers", 2, len(installtest.OrPanic(servers.hashes(t.Context(), things(), "v2"))))
+			installtest.Same(t, "hashes with --api-servers", 2, len(installtest.OrPanic(servers.Hashes(t.Context(), things(), "v2"))))
 		})
 	}
 }
@@ -81,14 +81,14 @@ func TestEveryAPIServerIsNamed(t *testing.T) {
 	})
 	address := strings.TrimPrefix(server.URL, "https://")
 	servers := apiServers{config: server.config(), kube: kube, addresses: []string{address}}
-	_, err := servers.hashes(t.Context(), things(), "v2")
+	_, err := servers.Hashes(t.Context(), things(), "v2")
 	installtest.Error(t, "names 1 API servers, and the Service kubernetes has 2 (10.0.0.1:6443, 10.0.0.2:6443)", err)
 	servers.addresses = []string{address, server.URL}
-	if _, err := servers.hashes(t.Context(), things(), "v2"); err == nil {
+	if _, err := servers.Hashes(t.Context(), things(), "v2"); err == nil {
 		t.Error("an API server that is named twice counts twice")
 	}
 	servers.addresses = []string{address, strings.TrimPrefix(newDiscoveryServer(t).URL, "https://")}
-	installtest.Same(t, "hashes with every address", 3, len(installtest.OrPanic(servers.hashes(t.Context(), things(), "v2"))))
+	installtest.Same(t, "hashes with every address", 3, len(installtest.OrPanic(servers.Hashes(t.Context(), things(), "v2"))))
 }
 
 // A load balancer may send each connection to another API server.
@@ -96,7 +96,7 @@ func TestEachQuestionHasItsConnection(t *testing.T) {
 	server := newDiscoveryServer(t)
 	servers := apiServers{config: server.config(), kube: fake.NewClientset(), addresses: []string{server.URL}}
 	for range 5 {
-		_, err := servers.hashes(t.Context(), things(), "v2")
+		_, err := servers.Hashes(t.Context(), things(), "v2")
 		installtest.Must(t, err)
 	}
 	installtest.Same(t, "the number of connections for 10 questions", 10, len(server.connections))

@@ -21,14 +21,14 @@ import (
 
 type storageCluster struct {
 	*cluster.Cluster
+	apiServers
 
-	name    string
-	servers apiServers
+	name string
 }
 
 // newStorageCluster takes the addresses of all API servers, where the Service kubernetes does not have them.
 func newStorageCluster(c *cluster.Cluster, crd string, addresses []string) *storageCluster {
-	return &storageCluster{Cluster: c, name: crd, servers: apiServers{config: c.Config, kube: c.Kube, addresses: addresses}}
+	return &storageCluster{Cluster: c, name: crd, apiServers: apiServers{config: c.Config, kube: c.Kube, addresses: addresses}}
 }
 
 func (c *storageCluster) Definition(ctx context.Context) (*apiextensionsv1.CustomResourceDefinition, error) {
@@ -86,10 +86,6 @@ func (c *storageCluster) patch(ctx context.Context, crd *apiextensionsv1.CustomR
 	}
 	_, err = c.Extensions.ApiextensionsV1().CustomResourceDefinitions().Patch(ctx, crd.Name, kind, text, metav1.PatchOptions{FieldManager: wellknown.FieldManager}, subresources...)
 	return err
-}
-
-func (c *storageCluster) Hashes(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, version string) ([]string, error) {
-	return c.servers.hashes(ctx, crd, version)
 }
 
 // pageSize bounds what is held in memory, and what a token that expires costs.

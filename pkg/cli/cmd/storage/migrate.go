@@ -61,7 +61,7 @@ the number of API servers with their identity Leases, and otherwise prints that 
 }
 
 func migrate(ctx context.Context, out output.Writer, objects *storageCluster, to string, requestTimeout time.Duration) error {
-	if err := objects.servers.checkLeases(ctx, out); err != nil {
+	if err := objects.checkLeases(ctx, out); err != nil {
 		return err
 	}
 	progress := newProgressLine(out)

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
 )
 
@@ -52,9 +53,5 @@ func nameErrors(o *unstructured.Unstructured, at *field.Path) field.ErrorList {
 		validate = apivalidation.NameIsDNS1035Label
 	default:
 	}
-	var errs field.ErrorList
-	for _, message := range validate(o.GetName(), false) {
-		errs = append(errs, field.Invalid(at, o.GetName(), message))
-	}
-	return errs
+	return lists.Map(validate(o.GetName(), false), func(message string) *field.Error { return field.Invalid(at, o.GetName(), message) })
 }
