@@ -29,7 +29,7 @@ func (b *planBuilder) ensureGrant(role *rbacv1.Role, binding *rbacv1.RoleBinding
 	}
 }
 
-// ensureBinding deletes a binding that admission has changed. It is created again as often as a contest allows.
+// ensureBinding deletes a binding that admission has changed. It is recreated as often as a contest allows.
 func (b *planBuilder) ensureBinding(desired, live drift.Object, ensure func(desired, live drift.Object)) {
 	if b.Observed.GrantChangedByAdmission(desired, live) {
 		b.add(Revocation(live, "subjects", "roleRef"))

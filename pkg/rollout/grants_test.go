@@ -98,7 +98,7 @@ func TestRevokedFromChangedRole(t *testing.T) {
 	}
 }
 
-// A RoleBinding that admission changed is deleted, and created again within the limit of a contest.
+// A RoleBinding that admission changed is deleted, and recreated within the limit of a contest.
 func TestChangedBindingIsRevoked(t *testing.T) {
 	for field, admit := range map[string]func(*rbacv1.RoleBinding){
 		"subjects": func(b *rbacv1.RoleBinding) {
