@@ -189,8 +189,10 @@ func (c *Claims) concerned(by *claim, affected map[string]*operatorsv1alpha1.Clu
 	}
 	for _, api := range by.provided {
 		known := c.apis[api]
-		if next := successor(known.all, by); next != nil && strings.HasPrefix(api, namePrefix) && servesAPIs(next) {
-			affected[next.key] = next.rival.CSV
+		for _, next := range successors(known.all, by) {
+			if strings.HasPrefix(api, namePrefix) && servesAPIs(next) {
+				affected[next.key] = next.rival.CSV
+			}
 		}
 		note(known.all, known.everywhere)
 		if by.everywhere() {
@@ -203,15 +205,23 @@ func (c *Claims) concerned(by *claim, affected map[string]*operatorsv1alpha1.Clu
 	}
 }
 
-// successor returns the claim that becomes the best one of all namespaces, or is no longer it, with one of the best.
-// An operator serves an APIService next to a definition that it owns only if it has the best right to the
+// successors returns the versions of the operator that becomes the best one of all namespaces, or is no longer it, with one
+// of the best. An operator serves an APIService next to a definition that it owns only if it has the best right to the
 // definition in the cluster.
-func successor(all []*claim, one *claim) *claim {
-	next := slices.IndexFunc(all, func(other *claim) bool { return other.namespace() != all[0].namespace() })
-	if next < 0 || !slices.Contains(all[:next], one) {
+func successors(all []*claim, one *claim) []*claim {
+	best := ofSameNamespace(all)
+	if !slices.Contains(best, one) {
 		return nil
 	}
-	return all[next]
+	return ofSameNamespace(all[len(best):])
+}
+
+// ofSameNamespace returns the first claims, of one namespace.
+func ofSameNamespace(all []*claim) []*claim {
+	if end := slices.IndexFunc(all, func(other *claim) bool { return other.namespace() != all[0].namespace() }); end >= 0 {
+		return all[:end]
+	}
+	return all
 }
 
 func servesAPIs(c *claim) bool {
@@ -220,15 +230,8 @@ func servesAPIs(c *claim) bool {
 
 // leads reports whether a claim is the best, or the best of another namespace. No right depends on the others.
 func leads(all []*claim, one *claim) bool {
-	for _, other := range all {
-		if other == one {
-			return true
-		}
-		if other.namespace() != all[0].namespace() {
-			return false
-		}
-	}
-	return false
+	best := len(ofSameNamespace(all))
+	return slices.Contains(all[:min(best+1, len(all))], one)
 }
 
 func inserted(sorted []*claim, added *claim) []*claim {

@@ -188,7 +188,7 @@ func TestClaimsFindAnAPIWhateverItsKindIsCalled(t *testing.T) {
 }
 
 // An APIService next to a definition depends on the best right to the definition among all namespaces. Only the
-// operator that loses or gains this right is concerned by a change.
+// operator that loses or gains this right is concerned by a change, with all its versions.
 func TestClaimsConcernTheSuccessor(t *testing.T) {
 	var index Claims
 	aged := func(i int) *Rival {
@@ -200,6 +200,7 @@ func TestClaimsConcernTheSuccessor(t *testing.T) {
 	for i := range 5 {
 		same(t, fmt.Sprintf("others that team %d concerns", i), 0, len(index.Set(keyOf(aged(i)), aged(i))))
 	}
+	same(t, "others that another version of team 2 concerns", 1, len(index.Set("team-2/op.v2", aged(2))))
 	began := aged(3)
 	began.Began = true
 	for _, test := range []struct {
@@ -210,8 +211,8 @@ func TestClaimsConcernTheSuccessor(t *testing.T) {
 		{"the second one ends", "team-1/op.v1", "", nil},
 		{"another one gets the best right", "team-3/op.v1", "team-0", began},
 		{"the best one ends", "team-3/op.v1", "team-0", nil},
-		{"the next one ends", "team-0/op.v1", "team-2", nil},
-		{"an older one is created", "team-0/op.v1", "team-2", aged(0)},
+		{"the next one ends", "team-0/op.v1", "team-2 team-2", nil},
+		{"an older one is created", "team-0/op.v1", "team-2 team-2", aged(0)},
 	} {
 		var concerned []string
 		for _, csv := range index.Set(test.key, test.rival) {
