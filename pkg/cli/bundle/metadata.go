@@ -16,15 +16,13 @@ const annotationsFile = metadataFolder + "/annotations.yaml"
 
 const (
 	annotationPrefix         = "operators.operatorframework.io.bundle."
-	mediaTypeAnnotation      = annotationPrefix + "mediatype.v1"
 	manifestsAnnotation      = annotationPrefix + "manifests.v1"
-	metadataAnnotation       = annotationPrefix + "metadata.v1"
 	packageAnnotation        = annotationPrefix + "package.v1"
 	channelsAnnotation       = annotationPrefix + "channels.v1"
 	defaultChannelAnnotation = annotationPrefix + "channel.default.v1"
 )
 
-var bundleAnnotations = []string{mediaTypeAnnotation, manifestsAnnotation, metadataAnnotation, packageAnnotation, channelsAnnotation, defaultChannelAnnotation}
+var bundleAnnotations = []string{annotationPrefix + "mediatype.v1", manifestsAnnotation, annotationPrefix + "metadata.v1", packageAnnotation, channelsAnnotation, defaultChannelAnnotation}
 
 func (r *reader) readAnnotations() {
 	text, ok := r.files[annotationsFile]

@@ -165,14 +165,11 @@ func (r *reader) decode(o *Object) {
 }
 
 // newTyped returns nil for an unknown kind. It also decodes a ClusterServiceVersion of a wrong group, to check the rest.
-func newTyped(kind schema.GroupVersionKind) any {
+func newTyped(kind schema.GroupVersionKind) runtime.Object {
 	if kind.Kind == operatorsv1alpha1.ClusterServiceVersionKind {
 		return &operatorsv1alpha1.ClusterServiceVersion{}
 	}
-	object, err := kinds.New(kind)
-	if err != nil {
-		return nil
-	}
+	object, _ := kinds.New(kind) // nil for an unknown kind
 	return object
 }
 

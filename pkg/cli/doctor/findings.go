@@ -118,10 +118,10 @@ func levelOf(w Webhook, f Facts) Level {
 
 // coversNothing reports whether a webhook is only for objects in namespaces, and its selector selects none.
 func coversNothing(w Webhook, f Facts) bool {
-	inNamespaces := func(r admissionregistrationv1.RuleWithOperations) bool {
-		return r.Scope != nil && *r.Scope == admissionregistrationv1.NamespacedScope
+	wider := func(r admissionregistrationv1.RuleWithOperations) bool {
+		return r.Scope == nil || *r.Scope != admissionregistrationv1.NamespacedScope
 	}
-	if w.NamespaceSelector == nil || slices.ContainsFunc(w.Rules, func(r admissionregistrationv1.RuleWithOperations) bool { return !inNamespaces(r) }) {
+	if w.NamespaceSelector == nil || slices.ContainsFunc(w.Rules, wider) {
 		return false
 	}
 	for _, namespace := range f.Namespaces {

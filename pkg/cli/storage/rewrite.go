@@ -83,14 +83,12 @@ func nextToken(err error) (token string, expired bool) {
 
 func rewritePage(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourceDefinition, to string, objects []unstructured.Unstructured, count *counter) (refusals []error, err error) {
 	results := make([]error, len(objects))
-	workqueue.ParallelizeUntil(ctx, writers, len(objects), func(i int) {
+	// Each object has a result: after the end of ctx it is the error of rewriteOne.
+	workqueue.ParallelizeUntil(context.Background(), writers, len(objects), func(i int) {
 		if results[i] = rewriteOne(ctx, c, crd, to, &objects[i]); results[i] == nil {
 			count.add(1, false)
 		}
 	})
-	if ctx.Err() != nil { // some were not written
-		return nil, ctx.Err()
-	}
 	for i, err := range results {
 		switch named := fmt.Errorf("%s: %w", cache.MetaObjectToName(&objects[i]), err); {
 		case err == nil:

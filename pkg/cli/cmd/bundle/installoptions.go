@@ -2,7 +2,6 @@ package bundle
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -51,13 +50,6 @@ func (o *installOptions) add(cmd *cobra.Command, forPeople ...string) {
 	f.StringVar(&o.dryRun, "dry-run", dryRunNone, "client: validate locally and print what would be done; server: also let the API server validate each object; none")
 	f.Lookup("dry-run").NoOptDefVal = dryRunClient
 	flags.Complete(cmd, "dry-run", dryRunServer, dryRunClient, dryRunNone)
-}
-
-func (o *installOptions) check() error {
-	if !slices.Contains([]string{dryRunNone, dryRunClient, dryRunServer}, o.dryRun) {
-		return fmt.Errorf("--dry-run=%s: use server, client or none", o.dryRun)
-	}
-	return nil
 }
 
 func (o *installOptions) addInstalling(cmd *cobra.Command) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -45,8 +46,8 @@ func (o *installOptions) prepare(cmd *cobra.Command, reference string, complete 
 }
 
 func (o *installOptions) read(ctx context.Context, reference string) (*bundle.Bundle, bundle.Options, error) {
-	if err := o.check(); err != nil {
-		return nil, bundle.Options{}, err
+	if !slices.Contains([]string{dryRunNone, dryRunClient, dryRunServer}, o.dryRun) {
+		return nil, bundle.Options{}, fmt.Errorf("--dry-run=%s: use server, client or none", o.dryRun)
 	}
 	o.registry.patience = o.patience
 	b, err := o.registry.open(ctx, reference)
