@@ -20,6 +20,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/clients"
 )
 
@@ -55,7 +56,11 @@ func ManagerPlan(ctx context.Context, config *rest.Config, namespaces ...string)
 	if errors.As(err, &held) {
 		plan.refused = append(plan.refused, held.Refused...)
 	}
-	return Plan{Writes: plan.writes, Refused: plan.refused}, err
+	return Plan{Writes: unique(plan.writes), Refused: unique(plan.refused)}, err // a conflict repeats them
+}
+
+func unique(texts []string) []string {
+	return lists.Unique(texts, func(text string) string { return text })
 }
 
 type roundTripper func(*http.Request) (*http.Response, error)
