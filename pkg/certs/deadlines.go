@@ -42,7 +42,7 @@ func (m *decider) ready(r Registration) bool {
 // deadline is a tenth of the remaining validity of the current generation. There is no wait if the registration
 // cannot be written, and its calls fail already or pods cannot start because the Secret is lost.
 func (m *decider) deadline(r Registration) time.Time {
-	notWritable := r.notWritable() != ""
+	notWritable := r.Refused != "" || r.Blocked
 	switch {
 	case notWritable && (m.current == nil || !r.trusts(m.current.ca())):
 		return m.nextStoredAt

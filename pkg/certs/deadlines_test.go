@@ -26,6 +26,9 @@ func TestRegistrationDeadlines(t *testing.T) {
 		return Registration{Name: "webhook w", Version: "1", CABundle: cas(trusts...), Refused: refused}
 	}
 	contested := func(trusts ...Generation) Registration {
+		return Registration{Name: "webhook w", Version: "1", CABundle: cas(trusts...), Contested: contest, Blocked: true}
+	}
+	writable := func(trusts ...Generation) Registration {
 		return Registration{Name: "webhook w", Version: "1", CABundle: cas(trusts...), Contested: contest}
 	}
 	distributed := secretWith(t, first).next(second, after(due))
@@ -98,6 +101,18 @@ func TestRegistrationDeadlines(t *testing.T) {
 		"lost Secret, contested": {
 			facts: live(hidden, both, contested(first)), at: after(due + time.Second),
 			write: "next 2, previous 1, trusted", phase: distributing, trust: "2 1", message: "the certificate is missing",
+		},
+		"lost Secret, contested, the trust is written": {
+			facts: live(hidden, both, writable(first)), at: after(due + lostSecretTimeout - time.Second),
+			phase: distributing, trust: "2 1", message: "webhook w does not trust the next certificate yet: " + contest,
+		},
+		"lost Secret, contested, the trust is not written in time": {
+			facts: live(hidden, both, writable(first)), at: after(due + lostSecretTimeout),
+			write: "next 2, previous 1, trusted", phase: distributing, trust: "2 1", message: "the certificate is missing",
+		},
+		"contested, lost already, the trust is written": {
+			facts: live(distributed, both, writable()), at: after(due + time.Second),
+			phase: distributing, trust: "2 1", message: "webhook w does not trust the next certificate yet: " + contest,
 		},
 		"lost Secret, contested, no other registration": {
 			facts: live(hidden, contested(first)), at: after(due + day),

@@ -24,6 +24,8 @@ type Registration struct {
 	Refused string
 	// Contested is which client reverts the writes, and when the manager writes again; empty for none.
 	Contested string
+	// Blocked is set while the manager does not write CABundle because of the contest.
+	Blocked bool
 }
 
 func (r Registration) notWritable() string { return cmp.Or(r.Refused, r.Contested) }

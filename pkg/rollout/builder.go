@@ -141,10 +141,15 @@ func (b *planBuilder) ensureConversions(conversions []render.Conversion) {
 	}
 }
 
-// A later generation was written by a manager with newer facts. Each Secret counts its own generations.
+// A later generation was written by a manager with newer facts. Each Secret counts its own generations. While another
+// client reverts other fields, only the trust is written: pods may be given another certificate meanwhile.
 func (b *planBuilder) ensureRegistration(desired, live drift.Object) {
-	if !registration.TrustsLater(live, desired) || !registration.CallSameService(desired, live) {
-		b.ensure(b.Observed.withLiveSelector(desired, live), live)
+	sameService := registration.CallSameService(desired, live)
+	if registration.TrustsLater(live, desired) && sameService || b.ensure(b.Observed.withLiveSelector(desired, live), live) {
+		return
+	}
+	if contest := b.Observed.Contests[drift.KeyOf(live)]; sameService && !contest.BlockedUntil(b.now).IsZero() && !contest.BlocksTrust(live, b.now) {
+		b.ensureTrust(desired, live)
 	}
 }
 
@@ -160,7 +165,7 @@ func (b *planBuilder) ensureTrust(desired, live drift.Object) {
 	if _, api := live.(*apiregistrationv1.APIService); api {
 		field = "spec.caBundle"
 	}
-	b.add(Step{Verb: Update, Object: trusting, Live: live, Drift: drift.Drift{Fields: []string{field}}, Desired: trusting})
+	b.add(Step{Verb: Update, Object: trusting, Live: live, Drift: drift.Drift{Fields: []string{field}, By: drift.BundleWriter(live)}, Desired: trusting})
 }
 
 // restartPods restarts the pods of a Deployment for a certificate that they do not reload.

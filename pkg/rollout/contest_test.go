@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 )
 
 // repairsByAllClients is the number of repairs that begin a contest if each client undoes fewer
@@ -97,6 +98,67 @@ func TestContestTimeline(t *testing.T) {
 		installtest.Same(t, fmt.Sprintf("at %s, the requeue", moment.at), began.Add(moment.wantRequeue), plan.Requeue.At)
 		installtest.Same(t, fmt.Sprintf("at %s, webhooks", moment.at), []string{"v.manager.example.com Registered Serving: "}, webhooksOf(plan))
 	}
+}
+
+// While another client reverts other fields, the trust in the next certificate is written at once: pods may be given it
+// before the pause ends. A caBundle that the client reverts is not written more often than other fields.
+func TestTrustOfAContestedRegistration(t *testing.T) {
+	for name, test := range map[string]struct {
+		adversary func(*cluster)
+		want      []string
+	}{
+		"failurePolicy": {adversary, []string{"update ValidatingWebhookConfiguration v.manager.example.com: webhooks.clientConfig.caBundle"}},
+		"caBundle": {func(c *cluster) {
+			live := c.validating("manager")
+			live.Webhooks[0].ClientConfig.CABundle = []byte("another")
+			live.ManagedFields = []metav1.ManagedFieldsEntry{wrote("adversary", `{"f:webhooks":{"k:{\"name\":\"v.manager.example.com\"}":{"f:clientConfig":{"f:caBundle":{}}}}}`)}
+		}, nil},
+		"the Service": {func(c *cluster) {
+			live := c.validating("manager")
+			live.Webhooks[0].ClientConfig.Service.Name = "another"
+			live.ManagedFields = []metav1.ManagedFieldsEntry{wrote("adversary", `{"f:webhooks":{"k:{\"name\":\"v.manager.example.com\"}":{"f:clientConfig":{"f:service":{"f:name":{}}}}}}`)}
+		}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := installed(t, webhookOf("manager"))
+			for range 3 {
+				test.adversary(c)
+				c.reconcileContest()
+				c.wait(time.Second)
+			}
+			test.adversary(c)
+			installtest.Same(t, "steps", []string(nil), stepsOf(c.reconcileContest()))
+			c.trust = render.Trust{CABundle: []byte("ca and the next"), CAHash: "hash-of-ca", Generation: 2}
+			installtest.Same(t, "steps with another CA", test.want, stepsOf(c.reconcileContest()))
+			installtest.Same(t, "steps after that", []string(nil), stepsOf(c.reconcileContest()))
+			c.wait(2 * time.Minute)
+			installtest.Same(t, "it repairs after the pause", true, len(c.reconcileContest().Steps) > 0)
+			installtest.Same(t, "the caBundle", "ca and the next", string(c.validating("manager").Webhooks[0].ClientConfig.CABundle))
+		})
+	}
+}
+
+// A trust that alone is written, because the description changed, is contested like a whole registration.
+func TestContestOfTheTrustAlone(t *testing.T) {
+	c := installed(t, webhookOf("manager"))
+	desired := c.validating("manager").DeepCopy()
+	writes := 0
+	for range 100 {
+		live := c.validating("manager")
+		live.Webhooks[0].ClientConfig.CABundle = []byte("another")
+		live.ManagedFields = []metav1.ManagedFieldsEntry{wrote("cainjector", `{"f:webhooks":{"k:{\"name\":\"v.manager.example.com\"}":{"f:clientConfig":{"f:caBundle":{}}}}}`)}
+		p := newPlanner(c.Input, c.now)
+		p.plan.ensureTrust(desired, live)
+		for _, step := range p.plan.Steps {
+			c.carryOut(step)
+			if step.Repairs(c.Previous, c.Observed.Contests) {
+				c.Observed.Contests[step.Key()] = c.Observed.Contests[step.Key()].Repaired(step.Drift, c.now)
+			}
+		}
+		writes += len(p.plan.Steps)
+		c.wait(100 * time.Millisecond)
+	}
+	installtest.Same(t, "writes in 10 s", 3, writes)
 }
 
 // The condition is removed when the other client stops.

@@ -105,6 +105,11 @@ func (o Observed) SecretContested(secret *corev1.Secret, now time.Time) bool {
 	return o.Contests[drift.KeyOf(secret)].Blocks(secret, nil, drift.Drift{}, now)
 }
 
+// TrustBlocked reports whether the caBundle of a live registration or conversion is not written now, because of a contest.
+func (o Observed) TrustBlocked(live drift.Object, now time.Time) bool {
+	return o.Contests[drift.KeyOf(live)].BlocksTrust(live, now)
+}
+
 // RecreatedByOther reports whether another client creates an object again after each deletion.
 func (o Observed) RecreatedByOther(live drift.Object, now time.Time) bool {
 	_, ok := o.unlessContested(Step{Verb: Delete, Object: live, Live: live}, now)

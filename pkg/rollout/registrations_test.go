@@ -98,10 +98,10 @@ func TestTrustsOf(t *testing.T) {
 	labelled.Name, labelled.Labels = "labelled as a canary", map[string]string{wellknown.LabelCanary: "labelled as a canary"}
 	observed.Validating = append(observed.Validating, canary, labelled)
 	want := []registration.Trust{
-		{Name: "CustomResourceDefinition things.example.com", Version: "u/0", CABundle: []byte("theirs"), Generation: 0},
-		{Name: "MutatingWebhookConfiguration a", Version: "u/3", CABundle: []byte{}, Generation: 7},
-		{Name: "ValidatingWebhookConfiguration a", Version: "u/3", CABundle: []byte("one"), Generation: 7},
-		{Name: "ValidatingWebhookConfiguration labelled as a canary", Version: "u/3", CABundle: []byte("two"), Generation: 7},
+		{Name: "CustomResourceDefinition things.example.com", Version: "u/0", CABundle: []byte("theirs"), Generation: 0, Object: converted},
+		{Name: "MutatingWebhookConfiguration a", Version: "u/3", CABundle: []byte{}, Generation: 7, Object: observed.Mutating[0]},
+		{Name: "ValidatingWebhookConfiguration a", Version: "u/3", CABundle: []byte("one"), Generation: 7, Object: observed.Validating[0]},
+		{Name: "ValidatingWebhookConfiguration labelled as a canary", Version: "u/3", CABundle: []byte("two"), Generation: 7, Object: labelled},
 	}
 	installtest.Same(t, "trusts", want, observed.TrustsOf("shop", "manager-service"))
 }

@@ -3,6 +3,7 @@ package integration
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"fmt"
 	"slices"
 	"strings"
@@ -46,10 +47,10 @@ func TestContest(t *testing.T) {
 	}
 }
 
-// While a client holds a registration, no pod may come to serve what it does not trust.
+// While a client reverts the caBundle of a registration, no pod may come to serve what it does not trust.
 func TestContestedTrust(t *testing.T) {
 	e, m := newRunningOperator(t)
-	adversary(e)
+	bundleAdversary(e)
 	e.isContested("operator.v1")
 	secrets := e.kube.CoreV1().Secrets(e.namespace)
 	e.must(secrets.Delete(e.ctx, servingSecret, metav1.DeleteOptions{}))
@@ -63,6 +64,19 @@ func TestContestedTrust(t *testing.T) {
 		}
 	}
 	m.writesNothing(since)
+}
+
+// While a client reverts another field, the caBundle is written: pods get another certificate, and no call fails.
+func TestTrustDuringAContest(t *testing.T) {
+	e, _ := newRunningOperator(t)
+	adversary(e)
+	e.isContested("operator.v1")
+	previous := e.servingCA()
+	e.must(e.kube.CoreV1().Secrets(e.namespace).Delete(e.ctx, servingSecret, metav1.DeleteOptions{}))
+	e.eventually("pods get another certificate, which the webhook trusts", func() (bool, any) {
+		ca := e.servingCA()
+		return ca != nil && !bytes.Equal(ca, previous) && trusts(e, ca), rotation(e)
+	})
 }
 
 func (e *env) isContested(csv string, texts ...string) {
@@ -85,6 +99,25 @@ func adversary(e *env) {
 		if *c.Webhooks[0].FailurePolicy == admissionregistrationv1.Ignore {
 			return nil
 		}
+		_, err := client.Patch(e.ctx, c.Name, types.JSONPatchType, []byte(patch), metav1.PatchOptions{FieldManager: "adversary"})
+		return err
+	})
+}
+
+// bundleAdversary adds a CA to the first caBundle of a validating webhook, and keeps that value.
+func bundleAdversary(e *env) {
+	e.Helper()
+	client, held := e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations(), map[string][]byte{}
+	other := nobodysCA(e, "other.example.com").CA
+	undo(e, func(c *admissionregistrationv1.ValidatingWebhookConfiguration) error {
+		bundle := c.Webhooks[0].ClientConfig.CABundle
+		if held[c.Name] == nil {
+			held[c.Name] = slices.Concat(bundle, other)
+		}
+		if bytes.Equal(bundle, held[c.Name]) {
+			return nil
+		}
+		patch := fmt.Sprintf(`[{"op": "replace", "path": "/webhooks/0/clientConfig/caBundle", "value": %q}]`, base64.StdEncoding.EncodeToString(held[c.Name]))
 		_, err := client.Patch(e.ctx, c.Name, types.JSONPatchType, []byte(patch), metav1.PatchOptions{FieldManager: "adversary"})
 		return err
 	})

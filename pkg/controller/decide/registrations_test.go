@@ -42,6 +42,47 @@ func TestContestedRegistration(t *testing.T) {
 	}
 }
 
+// A contest over other fields of a registration does not prevent the write of its caBundle. A client counts as long as the
+// manager pauses.
+func TestBlockedTrust(t *testing.T) {
+	own := admissionregistrationv1.WebhookClientConfig{Service: &admissionregistrationv1.ServiceReference{Namespace: "shop", Name: "manager-service"}}
+	const webhook = `k:{\"name\":\"v\"}`
+	for name, test := range map[string]struct {
+		by, fields string // of the contest, and what the client owns
+		blocked    bool
+	}{
+		"the caBundle":                   {"cainjector", `{"f:webhooks":{"` + webhook + `":{"f:clientConfig":{"f:caBundle":{}}}}}`, true},
+		"the failurePolicy":              {"adversary", `{"f:webhooks":{"` + webhook + `":{"f:failurePolicy":{}}}}`, false},
+		"the caBundle, of several names": {drift.ByAnyClient, `{"f:webhooks":{"` + webhook + `":{"f:clientConfig":{"f:caBundle":{}}}}}`, true},
+		"the object, which is deleted":   {"", "", false},
+		"the object, which is recreated": {drift.ByCreation, "", true},
+		"fields that admission refuses":  {drift.ByAdmission, "", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			live := &admissionregistrationv1.ValidatingWebhookConfiguration{
+				ObjectMeta: metav1.ObjectMeta{Name: "v"}, Webhooks: []admissionregistrationv1.ValidatingWebhook{{Name: "v", ClientConfig: own}},
+			}
+			if test.fields != "" {
+				live.ManagedFields = []metav1.ManagedFieldsEntry{{
+					Manager: test.by, Operation: metav1.ManagedFieldsOperationUpdate, FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(test.fields),
+				}}
+			}
+			var contest drift.Contest
+			for range map[bool]int{false: 3, true: 30}[test.by == drift.ByAnyClient] {
+				contest = contest.Repaired(drift.Drift{By: test.by}, now)
+			}
+			f := operatorFacts()
+			f.Observed.Validating = []*admissionregistrationv1.ValidatingWebhookConfiguration{live}
+			f.Observed.Contests = map[string]drift.Contest{drift.KeyOf(live): contest}
+			for at, want := range map[time.Time]bool{now: test.blocked, now.Add(90 * time.Second): false} {
+				registrations := (&certifier{decision: newDecision(f, Results{}, at), service: "manager-service"}).registered()
+				installtest.Same(t, "blocked at "+at.String(), want, registrations[0].Blocked)
+				installtest.Same(t, "contested", true, registrations[0].Contested != "")
+			}
+		})
+	}
+}
+
 // The status of the WebhookRollout names the unlabelled registrations that are read, and their uids.
 // Only registrations that call the operator's own Services, or have a derived name, belong to it.
 func TestUnlabelledRegistrations(t *testing.T) {

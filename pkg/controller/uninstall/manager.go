@@ -12,6 +12,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/retry"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
@@ -56,7 +57,7 @@ func (u *Uninstaller) stopManagingAll(ctx context.Context, csvs []*operatorsv1al
 	}
 	var held HeldError
 	for _, csv := range csvs {
-		inUse, refused, err := u.stopManaging(ctx, csv, crds)
+		inUse, refused, err := u.stopManagingLatest(ctx, csv, crds)
 		if err != nil {
 			return fmt.Errorf("ClusterServiceVersion %s/%s: %w", csv.Namespace, csv.Name, err)
 		}
@@ -95,9 +96,32 @@ func (u *Uninstaller) finalizedCSVs(ctx context.Context) (all []*operatorsv1alph
 		}
 		all = append(all, live.Pointers(list.Items)...)
 	}
-	return slices.DeleteFunc(all, func(csv *operatorsv1alpha1.ClusterServiceVersion) bool {
-		return csv.IsCopied() || !slices.Contains(csv.Finalizers, wellknown.FinalizerCSV)
-	}), nil
+	return slices.DeleteFunc(all, isReleased), nil
+}
+
+// stopManagingLatest reads everything again after a conflict: writes name the version of the object that was read.
+func (u *Uninstaller) stopManagingLatest(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, crds definitions) (inUse string, refused RefusedError, err error) {
+	conflicts := func(err error) bool { return apierrors.IsConflict(err) && !write.IsDenied(err) }
+	err = retry.OnError(retry.DefaultBackoff, conflicts, func() (err error) {
+		inUse, refused, err = u.stopManaging(ctx, csv, crds)
+		if !conflicts(err) {
+			return err
+		}
+		latest, failed := u.OLM.ClusterServiceVersions(csv.Namespace).Get(ctx, csv.Name, metav1.GetOptions{})
+		switch {
+		case apierrors.IsNotFound(failed) || failed == nil && isReleased(latest):
+			return nil
+		case failed != nil:
+			return failed
+		}
+		csv = latest
+		return err
+	})
+	return inUse, refused, err
+}
+
+func isReleased(csv *operatorsv1alpha1.ClusterServiceVersion) bool {
+	return csv.IsCopied() || !slices.Contains(csv.Finalizers, wellknown.FinalizerCSV)
 }
 
 // stopManaging returns why the finalizer stays: a conversion in use, and refused requests.

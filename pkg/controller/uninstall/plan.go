@@ -21,6 +21,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/webhookconfig"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/clients"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/live"
@@ -59,7 +60,11 @@ func ManagerPlan(ctx context.Context, config *rest.Config, namespaces ...string)
 	if errors.As(err, &held) {
 		plan.Refused = append(plan.Refused, held.Refused...)
 	}
-	return plan.Plan, err
+	return Plan{Writes: unique(plan.Writes), Refused: unique(plan.Refused)}, err // a conflict repeats them
+}
+
+func unique(texts []string) []string {
+	return lists.Unique(texts, func(text string) string { return text })
 }
 
 type roundTripper func(*http.Request) (*http.Response, error)

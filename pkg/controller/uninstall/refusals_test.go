@@ -2,7 +2,10 @@ package uninstall
 
 import (
 	"bytes"
+	"cmp"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -17,6 +20,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/clients"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/live"
@@ -74,18 +78,78 @@ func TestDefinitionsAreListedOnce(t *testing.T) {
 		}
 		return &http.Response{StatusCode: code, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(bytes.NewBufferString(body)), Request: r}, nil
 	}
-	set, err := clients.New(&rest.Config{Host: "http://localhost", Transport: roundTripper(answer), QPS: -1})
-	installtest.Must(t, err)
-	log := logrus.New()
-	log.SetOutput(io.Discard)
-	entry := logrus.NewEntry(log)
-	u := &Uninstaller{Set: set, Log: entry, Live: &live.Reader{Set: set, Log: entry}, Writer: &write.Writer{Set: set, Now: time.Now}}
+	u := uninstallerOf(t, answer)
 	csvs := installtest.Times(5, func(int) *operatorsv1alpha1.ClusterServiceVersion { return installtest.Operator(nil) })
 	for _, csv := range csvs {
 		csv.Finalizers = []string{wellknown.FinalizerCSV}
 	}
 	installtest.Must(t, u.stopManagingAll(t.Context(), csvs))
 	installtest.Same(t, "lists of definitions", 1, lists)
+}
+
+// Another client may change an object between its read and its deletion. Everything is read again, a few times.
+func TestConflictsAreRetried(t *testing.T) {
+	csv := installtest.Operator(nil, operatorsv1alpha1.WebhookDescription{GenerateName: "v.shop.io", Type: operatorsv1alpha1.ValidatingAdmissionWebhook})
+	csv.Finalizers = []string{wellknown.FinalizerCSV}
+	configuration := names.WebhookConfiguration("v.shop.io", csv.Namespace, csv.Name, string(operatorsv1alpha1.ValidatingAdmissionWebhook))
+	const (
+		configurations = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
+		conflict       = `{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Conflict", "code": 409, "message": %q}`
+	)
+	path := "/apis/operators.coreos.com/v1alpha1/namespaces/" + csv.Namespace + "/clusterserviceversions/" + csv.Name
+	for name, test := range map[string]struct {
+		request   string // that gets conflicts
+		conflicts int
+		message   string
+		missing   bool // the ClusterServiceVersion, after the first conflict
+		requests  int
+		fails     string
+	}{
+		"a registration":                     {request: "DELETE " + configurations + "/" + configuration, conflicts: 2, requests: 3},
+		"the ClusterServiceVersion":          {request: "PATCH " + path, conflicts: 1, requests: 2},
+		"a ClusterServiceVersion is deleted": {request: "PATCH " + path, conflicts: 1, missing: true, requests: 1},
+		"without end":                        {request: "DELETE " + configurations + "/" + configuration, conflicts: 99, requests: 4, fails: "the object has been modified"},
+		"of a webhook that denies": {
+			request: "PATCH " + path, conflicts: 99, message: `admission webhook "a" denied the request: no`, requests: 1, fails: "denied the request",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			requests := 0
+			answer := func(r *http.Request) (*http.Response, error) {
+				code, body := http.StatusOK, "{}"
+				switch request := r.Method + " " + r.URL.Path; {
+				case request == test.request && requests < test.conflicts:
+					code, body = http.StatusConflict, fmt.Sprintf(conflict, cmp.Or(test.message, "the object has been modified"))
+					requests++
+				case request == test.request:
+					requests++
+				case request == "GET "+configurations:
+					body = fmt.Sprintf(`{"items": [{"metadata": {"name": %q, "uid": "u", "resourceVersion": "1"}}]}`, configuration)
+				case request == "GET "+path && !test.missing:
+					body = string(installtest.OrPanic(json.Marshal(csv)))
+				case request == "GET "+path, strings.Contains(r.Header.Get("Accept"), "PartialObjectMetadata"):
+					code, body = http.StatusNotFound, `{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "NotFound", "code": 404}`
+				}
+				return &http.Response{StatusCode: code, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(bytes.NewBufferString(body)), Request: r}, nil
+			}
+			u := uninstallerOf(t, answer)
+			err := u.stopManagingAll(t.Context(), []*operatorsv1alpha1.ClusterServiceVersion{csv.DeepCopy()})
+			installtest.Same(t, "requests", test.requests, requests)
+			if (err != nil) != (test.fails != "") || err != nil && !strings.Contains(err.Error(), test.fails) {
+				t.Errorf("it ends with %v, want %q", err, test.fails)
+			}
+		})
+	}
+}
+
+func uninstallerOf(t *testing.T, answer roundTripper) *Uninstaller {
+	t.Helper()
+	set, err := clients.New(&rest.Config{Host: "http://localhost", Transport: answer, QPS: -1})
+	installtest.Must(t, err)
+	log := logrus.New()
+	log.SetOutput(io.Discard)
+	entry := logrus.NewEntry(log)
+	return &Uninstaller{Set: set, Log: entry, Live: &live.Reader{Set: set, Log: entry}, Writer: &write.Writer{Set: set, Now: time.Now}}
 }
 
 func TestKeptByFinalizers(t *testing.T) {

@@ -157,6 +157,24 @@ func (r otherClient) concerns(object, live Object, drift Drift) bool {
 	}
 }
 
+// BlocksTrust reports whether no caBundle is written to a live registration or conversion. A client that changes other
+// fields of a registration does not prevent it. A conversion is written as a whole.
+func (c Contest) BlocksTrust(live Object, now time.Time) bool {
+	_, conversion := live.(*apiextensionsv1.CustomResourceDefinition)
+	return slices.ContainsFunc(c.clients, func(r otherClient) bool {
+		switch {
+		case !r.contests() || !now.Before(r.blockedUntil()):
+			return false
+		case r.by == ByAdmission || r.by == ByAnyClient || r.by == ByCreation:
+			return true
+		case conversion:
+			return r.by == "" || ownsConversion(live, r.by)
+		default:
+			return r.by != "" && r.by == BundleWriter(live)
+		}
+	})
+}
+
 // Message returns who reverts which field, and the remedy. After the pause it reports when the record ends.
 func (c Contest) Message(key string, now time.Time) string {
 	var all []string

@@ -54,6 +54,25 @@ func ConversionFields(entry metav1.ManagedFieldsEntry) *fieldpath.Set {
 	return fields
 }
 
+func ownsConversion(live Object, manager string) bool {
+	return slices.ContainsFunc(live.GetManagedFields(), func(entry metav1.ManagedFieldsEntry) bool {
+		return entry.Manager == manager && !ConversionFields(entry).Empty()
+	})
+}
+
+// BundleWriter returns the other field manager that last wrote the caBundle of a registration.
+func BundleWriter(live Object) string {
+	bundles := fieldpath.NewSet()
+	for _, entry := range live.GetManagedFields() {
+		FieldsOf(entry).Iterate(func(p fieldpath.Path) {
+			if field := p[len(p)-1].FieldName; field != nil && *field == "caBundle" {
+				bundles.Insert(p.Copy())
+			}
+		})
+	}
+	return LastWriter(live, bundles)
+}
+
 // GenerationField is the annotation with the trusted certificate generation.
 var GenerationField = fieldpath.NewSet(fieldpath.MakePathOrDie("metadata", "annotations", wellknown.AnnotationGeneration))
 

@@ -123,6 +123,7 @@ type Trust struct {
 	Version    string // changes with the spec
 	CABundle   []byte
 	Generation int64
+	Object     drift.Object
 }
 
 // TrustOf uses the spec of an APIService as version: it has no generation, and its resourceVersion changes often.
@@ -131,7 +132,7 @@ func TrustOf(o drift.Object, caBundle []byte) Trust {
 	if service, ok := o.(*apiregistrationv1.APIService); ok {
 		version += "/" + names.Hash(service.Spec.String())
 	}
-	return Trust{Name: drift.KeyOf(o), Version: version, CABundle: caBundle, Generation: GenerationOf(o)}
+	return Trust{Name: drift.KeyOf(o), Version: version, CABundle: caBundle, Generation: GenerationOf(o), Object: o}
 }
 
 // ServiceOf returns the Service that a registration calls; nil if another client changed that.

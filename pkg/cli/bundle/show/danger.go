@@ -29,7 +29,7 @@ func Administers(rule rbacv1.PolicyRule) string {
 		switch {
 		case slices.Contains(rule.Verbs, e.verb):
 			named = append(named, e.verb)
-		case everything(rule.Verbs) && covers(rule.APIGroups, e.group) && covers(rule.Resources, e.resources...):
+		case everything(rule.Verbs) && covers(rule.APIGroups, e.group) && coversResource(rule.Resources, e.resources...):
 			included = append(included, e.verb)
 		}
 	}
@@ -47,6 +47,15 @@ func Administers(rule rbacv1.PolicyRule) string {
 // covers reports whether a list of a rule has one of the items, or stands for all.
 func covers(list []string, either ...string) bool { return everything(list) || anyOf(list, either...) }
 
+// coversResource matches as API servers do: "*" is every resource with its subresources, and "*/exec" is that subresource
+// of every resource.
+func coversResource(list []string, either ...string) bool {
+	return covers(list, either...) || slices.ContainsFunc(either, func(resource string) bool {
+		_, subresource, found := strings.Cut(resource, "/")
+		return found && slices.Contains(list, "*/"+subresource)
+	})
+}
+
 // Degrees of the danger of a rule, without its account and scope.
 const (
 	leadsToAdministrator = 2
@@ -59,7 +68,7 @@ func dangerOf(account, where string, rule rbacv1.PolicyRule) int {
 	switch {
 	case slices.Contains(rule.Verbs, "all of"), Administers(rule) != "":
 		danger = isAdministrator
-	case anyOf(rule.Resources, "*", "secrets", "serviceaccounts/token", "pods/exec", "pods/attach", "pods/ephemeralcontainers", "nodes/proxy",
+	case coversResource(rule.Resources, "secrets", "serviceaccounts/token", "pods/exec", "pods/attach", "pods/ephemeralcontainers", "nodes/proxy",
 		"mutatingwebhookconfigurations", "validatingwebhookconfigurations", "mutatingadmissionpolicies", "validatingadmissionpolicies",
 		"customresourcedefinitions", "apiservices", "certificatesigningrequests/approval"):
 		danger = leadsToAdministrator
@@ -79,7 +88,7 @@ func dangerOf(account, where string, rule rbacv1.PolicyRule) int {
 // Escalates reports whether a rule makes an account an administrator, or leads there. An account that creates pods, or
 // changes their image, can use any ServiceAccount and any Secret of the namespace.
 func Escalates(rule rbacv1.PolicyRule) bool {
-	return anyOf(rule.Verbs, "*", "create", "update", "patch") && anyOf(rule.Resources, workloads...) || dangerOf("", "", rule) >= leadsToAdministrator
+	return anyOf(rule.Verbs, "*", "create", "update", "patch") && coversResource(rule.Resources, workloads...) || dangerOf("", "", rule) >= leadsToAdministrator
 }
 
 var workloads = []string{"pods", "replicationcontrollers", "deployments", "daemonsets", "statefulsets", "replicasets", "jobs", "cronjobs"}

@@ -89,16 +89,27 @@ func TestDangerOfEveryVerb(t *testing.T) {
 // The image of a running pod may be changed: the new one runs with the ServiceAccount and the Secrets of the pod.
 func TestEscalates(t *testing.T) {
 	for rule, want := range map[[2]string]bool{
-		{"pods", "create"}:       true,
-		{"pods", "update"}:       true,
-		{"pods", "patch"}:        true,
-		{"pods", "*"}:            true,
-		{"pods", "get"}:          false,
-		{"pods", "delete"}:       false,
-		{"pods/status", "patch"}: false,
-		{"pods/exec", "create"}:  true,
-		{"deployments", "patch"}: true,
-		{"configmaps", "patch"}:  false,
+		{"pods", "create"}:                 true,
+		{"pods", "update"}:                 true,
+		{"pods", "patch"}:                  true,
+		{"pods", "*"}:                      true,
+		{"pods", "get"}:                    false,
+		{"pods", "delete"}:                 false,
+		{"pods/status", "patch"}:           false,
+		{"pods/exec", "create"}:            true,
+		{"*", "get"}:                       true,
+		{"*/exec", "create"}:               true,
+		{"*/attach", "create"}:             true,
+		{"*/token", "create"}:              true,
+		{"*/ephemeralcontainers", "patch"}: true,
+		{"*/proxy", "get"}:                 true,
+		{"*/approval", "update"}:           true,
+		{"*/status", "patch"}:              false,
+		{"*/*", "create"}:                  false, // API servers take it for a subresource of the name *
+		{"pods/*", "create"}:               false,
+		{"exec", "create"}:                 false,
+		{"deployments", "patch"}:           true,
+		{"configmaps", "patch"}:            false,
 	} {
 		installtest.Same(t, rule[1]+" "+rule[0], want, Escalates(rbacv1.PolicyRule{APIGroups: []string{""}, Resources: rule[:1], Verbs: rule[1:]}))
 	}

@@ -37,7 +37,8 @@ func newRotateCommand(connection flags.Cluster) *cobra.Command {
 			"So no call fails, provided that pods reload their certificate or drain on SIGTERM.\n\n" +
 			"With --compromised, the previous CA is no longer trusted. Calls fail until each pod serves its new certificate and each API server has the new CA. " +
 			"The command prints which calls these are, and asks for confirmation, before it requests the rotation.\n\n" +
-			"The command refuses a ClusterServiceVersion that is a copy, and one that no manager has reconciled: no manager would carry out the request.",
+			"The command refuses a ClusterServiceVersion for which no manager would carry out the request: a copy, one that no manager has reconciled, " +
+			"and one whose webhooks belong to another version, because it was replaced or waits for its upgrade.",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: flags.FirstArgument(connection.Names(cluster.ClusterServiceVersions)),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -61,25 +62,25 @@ func newRotateCommand(connection flags.Cluster) *cobra.Command {
 }
 
 func rotate(ctx context.Context, out output.Writer, client *olmclient.Client, of types.NamespacedName, compromised bool, confirm func() error, now time.Time) error {
-	rollout, err := client.WebhookRollouts(of.Namespace).Get(ctx, of.Name, metav1.GetOptions{})
-	reconciled := !apierrors.IsNotFound(err)
-	if err != nil && reconciled {
-		return fmt.Errorf("WebhookRollout %s: %w", of, err)
-	}
-	provider := rollout.Status.Provider
+	var provider managerv1alpha1.CertificateProvider
 	order := now.UTC().Format(time.RFC3339Nano)
 	if compromised {
 		order = wellknown.RotateCompromised + " " + order
 	}
 	confirmed := int64(-1) // the generation whose losses are confirmed
-	err = retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 		csv, err := client.ClusterServiceVersions(of.Namespace).Get(ctx, of.Name, metav1.GetOptions{})
 		if err != nil {
 			return err
 		}
-		if reason := ignored(csv, of, reconciled, provider, compromised); reason != "" {
+		rollouts, err := rolloutsOf(ctx, client, of) // after the ClusterServiceVersion, which a replacement changes
+		if err != nil {
+			return err
+		}
+		if reason := ignored(csv, rollouts, compromised); reason != "" {
 			return fmt.Errorf("nothing was requested: %s", reason)
 		}
+		provider = rollouts.own.Status.Provider
 		if compromised && csv.Generation != confirmed {
 			// A bad request may mean that a webhook does not support dry runs.
 			if err := request(ctx, client, of, csv.ResourceVersion, order, metav1.DryRunAll); err != nil && !apierrors.IsBadRequest(err) {
@@ -107,23 +108,6 @@ func rotate(ctx context.Context, out output.Writer, client *olmclient.Client, of
 	return nil
 }
 
-// ignored returns why no manager would carry out a request; empty if a manager would.
-func ignored(csv *operatorsv1alpha1.ClusterServiceVersion, of types.NamespacedName, reconciled bool, provider managerv1alpha1.CertificateProvider, compromised bool) string {
-	switch {
-	case csv.IsCopied():
-		return fmt.Sprintf("it is a copy, which managers ignore: rotate the certificates of the original, with -n %s", csv.Labels[operatorsv1alpha1.CopiedLabelKey])
-	case !csvspec.HasRegistrations(csv):
-		return "it declares no webhooks and owns no APIServices: it has no serving certificates"
-	case !reconciled:
-		return fmt.Sprintf("no manager has reconciled it, since it has no WebhookRollout: check that a manager is installed and running (kubectl get deployment -n olm-webhook-manager), "+
-			"and that its --namespaces, if set, include %s; then run the same command again", of.Namespace)
-	case provider == managerv1alpha1.ProviderNone:
-		return "the administrator manages its certificates (provider none): " + remedy(compromised)
-	default:
-		return ""
-	}
-}
-
 func request(ctx context.Context, client *olmclient.Client, of types.NamespacedName, resourceVersion, order string, dryRun ...string) error {
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
 		"resourceVersion": resourceVersion, "annotations": map[string]string{wellknown.AnnotationRotate: order},
@@ -133,17 +117,6 @@ func request(ctx context.Context, client *olmclient.Client, of types.NamespacedN
 	}
 	_, err = client.ClusterServiceVersions(of.Namespace).Patch(ctx, of.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: wellknown.FieldManager, DryRun: dryRun})
 	return err
-}
-
-func remedy(compromised bool) string {
-	again := ""
-	where := "replace them where they are created"
-	if compromised {
-		where = "replace them where they are created, under another CA, and remove the old one from what is injected as caBundle, which makes calls fail until pods serve the new certificate"
-		again = ", and request the rotation again when kubectl webhooks certificates shows PROVIDER manager"
-	}
-	return fmt.Sprintf("%s; or have the manager issue them, with %s: %s in spec.config.annotations of the Subscription%s",
-		where, wellknown.AnnotationCertificateProvider, managerv1alpha1.ProviderManager, again)
 }
 
 func printLosses(out output.Writer, csv *operatorsv1alpha1.ClusterServiceVersion) {

@@ -13,8 +13,11 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
@@ -25,12 +28,18 @@ import (
 
 // shopAPI is an API server that knows one ClusterServiceVersion, and keeps the orders that it is sent. It refuses those
 // that state no resourceVersion, and the first of them with a conflict. With forbidden, it refuses all.
-func shopAPI(t *testing.T, provider managerv1alpha1.CertificateProvider, metadata, spec string, forbidden bool, patched func(order string)) *olmclient.Client {
+func shopAPI(t *testing.T, status managerv1alpha1.WebhookRolloutStatus, metadata, spec string, forbidden bool, patched func(order string)) *olmclient.Client {
 	t.Helper()
 	mux := http.NewServeMux()
-	if provider != "" {
-		mux.HandleFunc("GET /apis/olm-webhook-manager.io/v1alpha1/namespaces/shop/webhookrollouts/shop.v1", func(w http.ResponseWriter, _ *http.Request) {
-			fmt.Fprintf(w, `{"apiVersion": "olm-webhook-manager.io/v1alpha1", "kind": "WebhookRollout", "status": {"provider": %q}}`, provider)
+	const rollouts = "GET /apis/olm-webhook-manager.io/v1alpha1/namespaces/shop/webhookrollouts"
+	if status.Provider != "" {
+		own := rolloutOf("shop.v1", status)
+		mux.HandleFunc(rollouts+"/shop.v1", func(w http.ResponseWriter, _ *http.Request) {
+			installtest.Must(t, json.NewEncoder(w).Encode(own))
+		})
+		mux.HandleFunc(rollouts, func(w http.ResponseWriter, _ *http.Request) {
+			all := []managerv1alpha1.WebhookRollout{own, rolloutOf("shop.v0", serving("manager"))}
+			installtest.Must(t, json.NewEncoder(w).Encode(managerv1alpha1.WebhookRolloutList{Items: all}))
 		})
 	}
 	const path = " /apis/operators.coreos.com/v1alpha1/namespaces/shop/clusterserviceversions/shop.v1"
@@ -79,6 +88,80 @@ func shopAPI(t *testing.T, provider managerv1alpha1.CertificateProvider, metadat
 	return installtest.OrPanic(olmclient.New(&rest.Config{Host: server.URL}))
 }
 
+func rolloutOf(name string, status managerv1alpha1.WebhookRolloutStatus) managerv1alpha1.WebhookRollout {
+	return managerv1alpha1.WebhookRollout{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name}, Status: status}
+}
+
+// serving is the status of a version for which the manager decides about certificates.
+func serving(provider managerv1alpha1.CertificateProvider) managerv1alpha1.WebhookRolloutStatus {
+	return managerv1alpha1.WebhookRolloutStatus{Provider: provider, Deployments: []managerv1alpha1.DeploymentStatus{
+		{Name: "server", Certificate: &managerv1alpha1.CertificateStatus{Provider: provider}},
+	}}
+}
+
+// waiting is the status of a version without certificates, because of a condition. It replaces older ones.
+func waiting(reason, message string, older ...string) managerv1alpha1.WebhookRolloutStatus {
+	status := managerv1alpha1.WebhookRolloutStatus{
+		Provider: "manager", Deployments: []managerv1alpha1.DeploymentStatus{{Name: "server"}},
+		Conditions: []metav1.Condition{{Type: managerv1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: reason, Message: message}},
+	}
+	if len(older) > 0 {
+		status.Upgrade = &managerv1alpha1.UpgradeStatus{From: older}
+	}
+	return status
+}
+
+// A version without certificates of its own is refused with the cause, and with the version that serves.
+func TestIgnored(t *testing.T) {
+	upgraded := serving("manager")
+	upgraded.Upgrade = &managerv1alpha1.UpgradeStatus{From: []string{"shop.v2"}}
+	const (
+		none  = "no manager would carry out the request, since it has no serving certificates now"
+		later = ": run the same command again when kubectl webhooks certificates -n shop lists it"
+	)
+	instead := func(name string) string {
+		return fmt.Sprintf(": rotate the certificates of ClusterServiceVersion shop/%s, which has the webhooks: kubectl webhooks certificates rotate %[1]s -n shop --compromised", name)
+	}
+	busy := waiting("OperatorConditionNotUpgradeable", "busy", "shop.v1")
+	for name, test := range map[string]struct {
+		own    managerv1alpha1.WebhookRolloutStatus
+		others map[string]managerv1alpha1.WebhookRolloutStatus
+		want   string
+	}{
+		"it serves": {serving("manager"), nil, ""},
+		"its operator is not upgradeable": {
+			busy, map[string]managerv1alpha1.WebhookRolloutStatus{"shop.v1": serving("manager")},
+			none + " (OperatorConditionNotUpgradeable: busy)" + instead("shop.v1"),
+		},
+		"it waits behind one that waits": {
+			waiting("WaitsForReplaced", "waits for shop.v1", "shop.v1", "shop.v0"),
+			map[string]managerv1alpha1.WebhookRolloutStatus{"shop.v0": serving("manager"), "shop.v1": waiting("WaitsForReplaced", "waits for shop.v0", "shop.v0")},
+			none + " (WaitsForReplaced: waits for shop.v1)" + instead("shop.v0"),
+		},
+		"it was replaced": {
+			waiting("BeingReplaced", "shop.v3 has adopted its webhooks"),
+			map[string]managerv1alpha1.WebhookRolloutStatus{"another.v1": serving("manager"), "shop.v3": upgraded, "shop.v4": waiting("WaitsForReplaced", "waits", "shop.v3", "shop.v2")},
+			none + " (BeingReplaced: shop.v3 has adopted its webhooks)" + instead("shop.v3"),
+		},
+		"the other versions are not known": {busy, nil, none + " (OperatorConditionNotUpgradeable: busy)" + later},
+		"its requirements are not met": {
+			waiting("RequirementsNotMet", "no CRD"), map[string]managerv1alpha1.WebhookRolloutStatus{"another.v1": serving("manager")},
+			none + " (RequirementsNotMet: no CRD)" + later,
+		},
+		"it has just been created": {managerv1alpha1.WebhookRolloutStatus{}, nil, none + later},
+	} {
+		t.Run(name, func(t *testing.T) {
+			csv := installtest.Operator(nil, operatorsv1alpha1.WebhookDescription{GenerateName: "v.shop.io", Type: operatorsv1alpha1.ValidatingAdmissionWebhook})
+			own := rolloutOf("shop.v2", test.own)
+			known := rollouts{own: &own, inNamespace: []managerv1alpha1.WebhookRollout{own}}
+			for name, status := range test.others {
+				known.inNamespace = append(known.inNamespace, rolloutOf(name, status))
+			}
+			installtest.Same(t, "reason", test.want, ignored(csv, known, true))
+		})
+	}
+}
+
 // The command writes an order in the form that the manager reads, and prints its progress. It prints what fails before it
 // writes, and asks. It writes nothing for a ClusterServiceVersion without certificates, or that no manager reconciles.
 func TestRotate(t *testing.T) {
@@ -89,6 +172,7 @@ func TestRotate(t *testing.T) {
 		provider    managerv1alpha1.CertificateProvider // none for no WebhookRollout
 		csv         string
 		compromised bool
+		waits       bool
 		metadata    string
 		spec        string // none for a webhook
 		forbidden   bool
@@ -97,6 +181,7 @@ func TestRotate(t *testing.T) {
 		says, fails []string
 	}{
 		"no manager has reconciled it": {compromised: true, fails: []string{"ClusterServiceVersion shop/shop.v1: nothing was requested: no manager has reconciled it, since it has no WebhookRollout"}},
+		"it waits for its upgrade":     {provider: "manager", waits: true, compromised: true, fails: []string{"ClusterServiceVersion shop/shop.v1: nothing was requested: no manager would carry out the request", "busy", "rotate shop.v0 -n shop --compromised"}},
 		"a copy":                       {compromised: true, metadata: `"labels": {"olm.copiedFrom": "mall"}, "annotations": {"olm.operatorNamespace": "mall"},`, fails: []string{"nothing was requested: it is a copy", "with -n mall"}},
 		"forbidden":                    {provider: "manager", compromised: true, forbidden: true, fails: []string{"ClusterServiceVersion shop/shop.v1: you may not"}},
 		"not confirmed":                {provider: "manager", compromised: true, answer: errors.New("nothing was changed"), fails: []string{"nothing was changed"}},
@@ -118,7 +203,11 @@ func TestRotate(t *testing.T) {
 			}
 			spec := cmp.Or(test.spec, `{"webhookdefinitions": [{"generateName": "v.shop.io", "type": "ValidatingAdmissionWebhook"}]}`)
 			before, questions := "", 0
-			api := shopAPI(t, test.provider, test.metadata, spec, test.forbidden, func(order string) { orders, before = append(orders, order), out.String() })
+			status := serving(test.provider)
+			if test.waits {
+				status = waiting("OperatorConditionNotUpgradeable", "busy", "shop.v0")
+			}
+			api := shopAPI(t, status, test.metadata, spec, test.forbidden, func(order string) { orders, before = append(orders, order), out.String() })
 			err := rotate(t.Context(), output.New(&out), api, of, test.compromised, func() error {
 				questions++
 				installtest.Contains(t, out.String(), loses)
