@@ -3,6 +3,7 @@ package doctor
 import (
 	"testing"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/exitcode"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/doctor"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
@@ -23,7 +24,7 @@ func TestDoctorExitCodes(t *testing.T) {
 		"a level that no one has added": {[]doctor.Level{"Notice"}, exitUnknown},
 	} {
 		t.Run(name, func(t *testing.T) {
-			findings := installtest.Each(test.levels, func(level doctor.Level) doctor.Finding { return doctor.Finding{Level: level} })
+			findings := lists.Map(test.levels, func(level doctor.Level) doctor.Finding { return doctor.Finding{Level: level} })
 			installtest.Same(t, "exit code", test.want, exitcode.Of(t.Context(), verdict(findings)))
 		})
 	}
