@@ -129,16 +129,7 @@ func HasDefinitionOwner(o metav1.Object) bool {
 
 // ConvertsLike reports whether a CSV converts a CRD that another CSV also converts.
 func ConvertsLike(csv, other *operatorsv1alpha1.ClusterServiceVersion) bool {
-	return slices.ContainsFunc(ConversionCRDs(other), func(crd string) bool { return csvspec.Converts(csv, crd) >= 0 })
-}
-
-// ConversionCRDs returns the CRDs that a CSV converts.
-func ConversionCRDs(csv *operatorsv1alpha1.ClusterServiceVersion) []string {
-	var all []string
-	for _, d := range csv.Spec.WebhookDefinitions {
-		all = append(all, d.ConversionCRDs...)
-	}
-	return all
+	return slices.ContainsFunc(csvspec.ConversionCRDs(other), func(crd string) bool { return csvspec.Converts(csv, crd) >= 0 })
 }
 
 // Cleanup is what to do with an object of a converter when its conversion ends.

@@ -81,7 +81,7 @@ func Check(f Facts) Verdict {
 		Requirements: slices.Concat(
 			finalized(f),
 			requiredKubernetes(f),
-			requiredCRDs(f), convertibleCRDs(f),
+			CRDs(f, csvspec.CRDDescriptions(f.CSV)), convertibleCRDs(f),
 			requiredAPIServices(f), registrable(f), nativeAPIs(f),
 			distinctDeployments(f.CSV), unclaimedDeployments(f.CSV, claimed), requiredBackends(f.CSV),
 			requiredAccounts(f)),
@@ -101,13 +101,9 @@ func (v Verdict) Invalid() string {
 
 // Unmet returns the causes of all unmet requirements as one text.
 func (v Verdict) Unmet() string {
-	var all []string
-	for _, r := range v.Requirements {
-		if !csvstatus.Met(r) {
-			all = append(all, fmt.Sprintf("%s %s: %s", r.Kind, r.Name, r.Message))
-		}
-	}
-	return strings.Join(all, "; ")
+	return strings.Join(lists.FilterMap(v.Requirements, func(r operatorsv1alpha1.RequirementStatus) (string, bool) {
+		return fmt.Sprintf("%s %s: %s", r.Kind, r.Name, r.Message), !csvstatus.Met(r)
+	}), "; ")
 }
 
 // OLM v0 would update the Deployment from one to the other without end.
