@@ -112,15 +112,10 @@ func distinctDeployments(csv *operatorsv1alpha1.ClusterServiceVersion) []operato
 	for i, spec := range csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
 		places[spec.Name] = append(places[spec.Name], fmt.Sprintf("[%d]", i))
 	}
-	var results []operatorsv1alpha1.RequirementStatus
-	for _, name := range csvspec.DeploymentNames(csv) {
-		if len(places[name]) == 1 {
-			continue
-		}
-		results = append(results, unmetDeployment(name, operatorsv1alpha1.RequirementStatusReasonPresentNotSatisfied,
-			fmt.Sprintf("spec.install.spec.deployments%s have the name %q: give each its own", few(places[name], ", "), name)))
-	}
-	return results
+	return lists.FilterMap(csvspec.DeploymentNames(csv), func(name string) (operatorsv1alpha1.RequirementStatus, bool) {
+		message := fmt.Sprintf("spec.install.spec.deployments%s have the name %q: give each its own", few(places[name], ", "), name)
+		return unmetDeployment(name, operatorsv1alpha1.RequirementStatusReasonPresentNotSatisfied, message), len(places[name]) > 1
+	})
 }
 
 func unmetDeployment(name string, status operatorsv1alpha1.StatusReason, message string) operatorsv1alpha1.RequirementStatus {
