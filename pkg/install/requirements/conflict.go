@@ -72,9 +72,13 @@ func claimantOf(f Facts, deployment string) *operatorsv1alpha1.ClusterServiceVer
 }
 
 func unclaimedDeployments(csv *operatorsv1alpha1.ClusterServiceVersion, claimed map[string]string) []operatorsv1alpha1.RequirementStatus {
-	return lists.FilterMap(csvspec.DeploymentNames(csv), func(name string) (operatorsv1alpha1.RequirementStatus, bool) {
-		message := fmt.Sprintf("Deployment %s belongs to ClusterServiceVersion %s: delete one of the two, rename its Deployment, or, where %s is a later version of %[2]s, name %[2]s in its spec.skips",
-			name, claimed[name], csv.Name)
-		return unmetDeployment(name, operatorsv1alpha1.RequirementStatusReasonPresentNotSatisfied, message), claimed[name] != ""
-	})
+	var results []operatorsv1alpha1.RequirementStatus
+	for _, name := range csvspec.DeploymentNames(csv) {
+		if claimant := claimed[name]; claimant != "" {
+			results = append(results, unmetDeployment(name, operatorsv1alpha1.RequirementStatusReasonPresentNotSatisfied,
+				fmt.Sprintf("Deployment %s belongs to ClusterServiceVersion %s: delete one of the two, rename its Deployment, or, where %s is a later version of %[2]s, name %[2]s in its spec.skips",
+					name, claimant, csv.Name)))
+		}
+	}
+	return results
 }
