@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -27,10 +26,6 @@ func (i injector) admit(_ context.Context, r hosting.Request[*corev1.Pod]) error
 	if err := merge.Apply(r.Object, selected); err != nil {
 		return hosting.Deny("%v", err)
 	}
-	var names []string
-	for _, d := range selected {
-		names = append(names, d.Name)
-	}
-	r.Annotate("applied", strings.Join(names, ","))
+	r.Annotate("applied", merge.Names(selected))
 	return nil
 }

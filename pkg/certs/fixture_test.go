@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
@@ -154,7 +155,7 @@ func describe(secret *corev1.Secret) string {
 }
 
 func numbersOf(authorities []*x509.Certificate) string {
-	numbers := installtest.Each(authorities, func(ca *x509.Certificate) string { return fmt.Sprint(numberOf(ca)) })
+	numbers := lists.Map(authorities, func(ca *x509.Certificate) string { return fmt.Sprint(numberOf(ca)) })
 	return strings.Join(numbers, " ")
 }
 

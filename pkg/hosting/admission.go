@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 
 	admissionv1 "k8s.io/api/admission/v1"
-	admissionv1beta1 "k8s.io/api/admission/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -53,10 +53,7 @@ func (a admission[T]) check(w *Webhook) error {
 	if len(w.Kinds) == 0 {
 		errs = append(errs, errors.New("it has no Kinds: list the kinds that its handler accepts"))
 	}
-	if err := a.checkType(w); err != nil {
-		errs = append(errs, err)
-	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, a.checkType(w))...)
 }
 
 // checkType returns an error for kinds that do not decode into T. It knows the types of Kubernetes.
@@ -145,11 +142,8 @@ var jsonPatch = admissionv1.PatchTypeJSONPatch
 // checkReview checks the version: API servers do not accept an answer of another version.
 func checkReview(w *Webhook, review metav1.TypeMeta) error {
 	const kind = "AdmissionReview"
-	accepted := review == metav1.TypeMeta{APIVersion: admissionv1.SchemeGroupVersion.String(), Kind: kind}
-	if w.V1beta1 {
-		accepted = accepted || review == metav1.TypeMeta{APIVersion: admissionv1beta1.SchemeGroupVersion.String(), Kind: kind}
-	}
-	if !accepted {
+	group, version, _ := strings.Cut(review.APIVersion, "/")
+	if review.Kind != kind || group != admissionv1.GroupName || !slices.Contains(admissionVersions(w), version) {
 		return httperror.BadRequest("the body is %q of %q: this webhook accepts %s of %s", review.Kind, review.APIVersion, kind, quote.List(admissionVersions(w)))
 	}
 	return nil

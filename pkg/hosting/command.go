@@ -35,11 +35,7 @@ func (b *Builder) Command() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	o, err := newOptions(b.name)
-	if err != nil {
-		cmd.RunE = func(*cobra.Command, []string) error { return err }
-		return cmd
-	}
+	o := newOptions(b.name)
 	sets := o.flags(b)
 	for _, name := range sets.Order {
 		cmd.Flags().AddFlagSet(sets.FlagSets[name])

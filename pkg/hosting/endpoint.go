@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/klog/v2"
 
@@ -148,7 +149,7 @@ func (e *endpoint) readBody(ctx context.Context, w http.ResponseWriter, r *http.
 }
 
 func outcomeOf(err error) outcome {
-	if e, ok := errors.AsType[*httperror.Error](err); ok && e.Code == http.StatusTooManyRequests {
+	if apierrors.IsTooManyRequests(err) {
 		return overloaded
 	}
 	return invalid

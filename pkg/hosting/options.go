@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/api/resource"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	cliflag "k8s.io/component-base/cli/flag"
 	componentbaseconfig "k8s.io/component-base/config"
 	electionoptions "k8s.io/component-base/config/options"
@@ -40,15 +41,11 @@ type options struct {
 	election      componentbaseconfig.LeaderElectionConfiguration
 }
 
-func newOptions(name string) (*options, error) {
-	features, err := newFeatureGate()
-	if err != nil {
-		return nil, err
-	}
+func newOptions(name string) *options {
 	return &options{
 		process:       name,
 		controllers:   []string{"*"},
-		features:      features,
+		features:      newFeatureGate(),
 		serving:       serving.NewOptions(),
 		healthAddress: ":8081",
 		drainPeriod:   10 * time.Second,
@@ -57,7 +54,7 @@ func newOptions(name string) (*options, error) {
 		maxBodyMemory: resource.QuantityValue{Quantity: *resource.NewQuantity(limits.DefaultMaxBodyMemory, resource.BinarySI)},
 		callers:       callers.NewOptions(serving.ProbePaths),
 		election:      election.NewOptions(name),
-	}, nil
+	}
 }
 
 func (o *options) flags(b *Builder) *cliflag.NamedFlagSets {
@@ -150,9 +147,10 @@ func selectNames(flag string, selectors, known []string) ([]string, error) {
 const CloudWebhookServer featuregate.Feature = "CloudWebhookServer"
 
 // newFeatureGate returns a gate with the feature enabled: an author registers webhooks to serve them.
-func newFeatureGate() (featuregate.MutableFeatureGate, error) {
+func newFeatureGate() featuregate.MutableFeatureGate {
 	gate := featuregate.NewFeatureGate()
-	return gate, gate.Add(map[featuregate.Feature]featuregate.FeatureSpec{
+	utilruntime.Must(gate.Add(map[featuregate.Feature]featuregate.FeatureSpec{
 		CloudWebhookServer: {Default: true, PreRelease: featuregate.Beta},
-	})
+	}))
+	return gate
 }

@@ -35,7 +35,7 @@ func newWebhookServer(b *Builder, names []string, p *process) *webhookServer {
 		options:     p.options,
 		clients:     p.clients,
 		metrics:     p.metrics,
-		certificate: certificates.NewFiles(p.options.serving.CertFile(), p.options.serving.KeyFile()),
+		certificate: &certificates.Files{CertFile: p.options.serving.CertFile, KeyFile: p.options.serving.KeyFile},
 		calls:       &limits.Calls{MaxRequests: int64(p.options.maxRequests), MaxBodyMemory: p.options.maxBodyMemory.Value()},
 	}
 	p.metrics.watchExpiry(s.certificate)
@@ -61,7 +61,7 @@ func (s *webhookServer) newRegistrar() *registration.Registrar {
 		w := e.webhook
 		r.Webhooks = append(r.Webhooks, registration.Webhook{
 			Name: e.name, Path: w.Path, Form: w.Handler.form(), Kinds: w.Handler.kinds(w), Operations: w.Operations,
-			ReviewVersions: admissionVersions(w), Settings: registration.Settings(w.Registration),
+			Settings: w.settings(),
 		})
 	}
 	return r

@@ -1,6 +1,7 @@
 package hosting
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -65,18 +66,14 @@ type Handler interface {
 }
 
 func (w Webhook) withDefaults(name string) *Webhook {
-	if w.Path == "" {
-		w.Path = "/" + name
-	}
+	w.Path = cmp.Or(w.Path, "/"+name)
 	if w.Handler == nil {
 		return &w
 	}
 	if len(w.Operations) == 0 && w.Handler.form() != registration.Conversion {
 		w.Operations = []admissionv1.Operation{admissionv1.Create, admissionv1.Update}
 	}
-	if w.MaxBodyBytes == 0 {
-		w.MaxBodyBytes = w.Handler.maxBodyBytes()
-	}
+	w.MaxBodyBytes = cmp.Or(w.MaxBodyBytes, w.Handler.maxBodyBytes())
 	return &w
 }
 
@@ -122,4 +119,23 @@ type Registration struct {
 	NamespaceSelector *metav1.LabelSelector
 	ObjectSelector    *metav1.LabelSelector
 	MatchConditions   []admissionregistrationv1.MatchCondition
+}
+
+// settings returns the registration with its defaults. It has no rules if they follow from Kinds and Operations.
+func (w *Webhook) settings() admissionregistrationv1.MutatingWebhook {
+	r := w.Registration
+	settings := admissionregistrationv1.MutatingWebhook{
+		Rules:                   r.Rules,
+		FailurePolicy:           new(cmp.Or(r.FailurePolicy, admissionregistrationv1.Ignore)),
+		SideEffects:             new(cmp.Or(r.SideEffects, admissionregistrationv1.SideEffectClassNone)),
+		TimeoutSeconds:          new(cmp.Or(r.TimeoutSeconds, 10)),
+		NamespaceSelector:       r.NamespaceSelector,
+		ObjectSelector:          r.ObjectSelector,
+		MatchConditions:         r.MatchConditions,
+		AdmissionReviewVersions: admissionVersions(w),
+	}
+	if w.Handler.form() == registration.Mutating {
+		settings.ReinvocationPolicy = new(cmp.Or(r.ReinvocationPolicy, admissionregistrationv1.NeverReinvocationPolicy))
+	}
+	return settings
 }

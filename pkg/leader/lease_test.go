@@ -7,6 +7,7 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
@@ -39,7 +40,7 @@ func TestAwayOf(t *testing.T) {
 		"both are away":                                 {[]coordinationv1.Lease{lease("system", "a", time.Hour), lease("old", "b", time.Hour)}, []string{"old/olm-webhook-manager", "system/olm-webhook-manager"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := installtest.Each(AwayOf(test.leases, now), func(a Away) string { return a.Lease })
+			got := lists.Map(AwayOf(test.leases, now), func(a Away) string { return a.Lease })
 			installtest.Same(t, "Leases that no manager holds", test.want, got)
 		})
 	}

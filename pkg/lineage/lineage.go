@@ -37,13 +37,10 @@ type Lineage struct {
 // belongs to that upgrade and proves no other one. A version that replaces the newer one is no other.
 func Of(csv *operatorsv1alpha1.ClusterServiceVersion, in Namespace) Lineage {
 	named := func(c *operatorsv1alpha1.ClusterServiceVersion) []*operatorsv1alpha1.ClusterServiceVersion {
-		var found []*operatorsv1alpha1.ClusterServiceVersion
-		for _, name := range Replaced(c) {
-			if older := in.Named(name); older != nil {
-				found = append(found, older)
-			}
-		}
-		return found
+		return lists.FilterMap(Replaced(c), func(name string) (*operatorsv1alpha1.ClusterServiceVersion, bool) {
+			older := in.Named(name)
+			return older, older != nil
+		})
 	}
 	untied := func(older, newer *operatorsv1alpha1.ClusterServiceVersion) bool {
 		return replaces(older, newer) || slices.ContainsFunc(in.Replacing(older.Name), func(c *operatorsv1alpha1.ClusterServiceVersion) bool {

@@ -9,6 +9,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
@@ -41,7 +42,7 @@ func version(line string) *operatorsv1alpha1.ClusterServiceVersion {
 
 // of finds the relatives of the first of some versions.
 func of(lines ...string) (*operatorsv1alpha1.ClusterServiceVersion, Lineage) {
-	all := installtest.Each(lines, version)
+	all := lists.Map(lines, version)
 	return all[0], Of(all[0], Namespace{
 		Named: func(name string) *operatorsv1alpha1.ClusterServiceVersion {
 			i := slices.IndexFunc(all, func(c *operatorsv1alpha1.ClusterServiceVersion) bool { return c.Name == name })
@@ -51,7 +52,7 @@ func of(lines ...string) (*operatorsv1alpha1.ClusterServiceVersion, Lineage) {
 			return all[i]
 		},
 		Replacing: func(name string) []*operatorsv1alpha1.ClusterServiceVersion {
-			return installtest.Where(all, func(c *operatorsv1alpha1.ClusterServiceVersion) bool { return slices.Contains(Replaced(c), name) })
+			return lists.Filter(all, func(c *operatorsv1alpha1.ClusterServiceVersion) bool { return slices.Contains(Replaced(c), name) })
 		},
 		TookFrom: func(csv *operatorsv1alpha1.ClusterServiceVersion) []*operatorsv1alpha1.ClusterServiceVersion {
 			return filter(all, func(other *operatorsv1alpha1.ClusterServiceVersion) bool {
@@ -76,7 +77,7 @@ func filter(all []*operatorsv1alpha1.ClusterServiceVersion, keep func(*operators
 }
 
 func namesOf(csvs []*operatorsv1alpha1.ClusterServiceVersion) string {
-	names := installtest.Each(csvs, func(c *operatorsv1alpha1.ClusterServiceVersion) string { return c.Name })
+	names := lists.Map(csvs, func(c *operatorsv1alpha1.ClusterServiceVersion) string { return c.Name })
 	return strings.Join(names, " ")
 }
 

@@ -3,6 +3,7 @@ package olmclient
 
 import (
 	"context"
+	"errors"
 	"net/http"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -53,18 +54,12 @@ func New(config *rest.Config) (*Client, error) {
 		return nil, err
 	}
 	plain := rest.CodecFactoryForGeneratedClient(scheme, codecs).WithoutConversion()
-	c := &Client{}
-	if c.manager, err = restClient(own, connection, managerv1alpha1.SchemeGroupVersion, plain); err != nil {
-		return nil, err
-	}
-	if c.operatorsV1, err = restClient(own, connection, operatorsv1.SchemeGroupVersion, plain); err != nil {
-		return nil, err
-	}
+	c, errs := &Client{}, [3]error{}
+	c.manager, errs[0] = restClient(own, connection, managerv1alpha1.SchemeGroupVersion, plain)
+	c.operatorsV1, errs[1] = restClient(own, connection, operatorsv1.SchemeGroupVersion, plain)
 	// Its kinds contain parts of pods, and these contain quantities.
-	if c.operatorsV1alpha1, err = restClient(own, connection, operatorsv1alpha1.SchemeGroupVersion, boundedSerializer{plain}); err != nil {
-		return nil, err
-	}
-	return c, nil
+	c.operatorsV1alpha1, errs[2] = restClient(own, connection, operatorsv1alpha1.SchemeGroupVersion, boundedSerializer{plain})
+	return c, errors.Join(errs[:]...)
 }
 
 func restClient(config *rest.Config, connection *http.Client, version schema.GroupVersion, s runtime.NegotiatedSerializer) (rest.Interface, error) {

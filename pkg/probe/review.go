@@ -116,8 +116,7 @@ func flawOf(call Call, contentType string, body []byte) string {
 	if err := json.Unmarshal(body, &review); err != nil {
 		return "a body that is not a JSON object"
 	}
-	// API servers compare the kind and the uid of reviews of v1 only.
-	strict := strings.HasSuffix(call.APIVersion, "/v1")
+	strict := isV1(call) // API servers compare the kind and the uid of reviews of v1 only.
 	switch {
 	case strict && (review.Kind != call.Kind || review.APIVersion != call.APIVersion):
 		return fmt.Sprintf("kind %q of %q instead of %s of %s", shortened(review.Kind), shortened(review.APIVersion), call.Kind, call.APIVersion)
@@ -147,8 +146,7 @@ func wrongContentType(contentType string) (media string, wrong bool) {
 func unanswered(ctx context.Context, target Target, err error, timeout time.Duration) *Result {
 	switch {
 	case ctx.Err() != nil:
-		result := interrupted(target)
-		return &result
+		return new(interrupted(target))
 	case target.Call.AnyAnswer:
 		return nil
 	case isTimeout(err) || errors.Is(err, context.DeadlineExceeded):
@@ -159,16 +157,14 @@ func unanswered(ctx context.Context, target Target, err error, timeout time.Dura
 }
 
 func pathNotServed(target Target, found string) *Result {
-	result := because(PathNotServed, target, "answers the %s at path %q with %s: "+
-		"correct webhookPath in spec.webhookdefinitions, or let the webhook server serve this path", target.Call.Kind, target.Call.Path, found)
-	return &result
+	return new(because(PathNotServed, target, "answers the %s at path %q with %s: "+
+		"correct webhookPath in spec.webhookdefinitions, or let the webhook server serve this path", target.Call.Kind, target.Call.Path, found))
 }
 
 func noReview(target Target, found string) *Result {
-	result := because(NoReview, target, "answers the %s at path %q with %s: "+
+	return new(because(NoReview, target, "answers the %s at path %q with %s: "+
 		"correct webhookPath in spec.webhookdefinitions, or let the webhook server answer with such a review; its log may name the cause",
-		target.Call.Kind, target.Call.Path, found)
-	return &result
+		target.Call.Kind, target.Call.Path, found))
 }
 
 func shortened(text string) string {

@@ -14,6 +14,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/csvstatus"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
@@ -191,7 +192,7 @@ func TestAPIServiceUpgrade(t *testing.T) {
 					t.Fatal("it is unregistered for a while")
 				}
 			}
-			left := installtest.Each(next.Observed.APIServices, func(s *apiregistrationv1.APIService) string { return s.Labels["olm.owner"] + " " + s.Spec.Service.Name })
+			left := lists.Map(next.Observed.APIServices, func(s *apiregistrationv1.APIService) string { return s.Labels["olm.owner"] + " " + s.Spec.Service.Name })
 			installtest.Same(t, "APIServices", test.left, left)
 		})
 	}

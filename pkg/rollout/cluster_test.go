@@ -16,9 +16,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/permissions"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
@@ -83,7 +83,7 @@ func ownPorts(o drift.Object) {
 	if !ok {
 		return
 	}
-	ports := installtest.Each(service.Spec.Ports, func(p corev1.ServicePort) string {
+	ports := lists.Map(service.Spec.Ports, func(p corev1.ServicePort) string {
 		return fmt.Sprintf(`"k:{\"port\":%d,\"protocol\":\"TCP\"}":{".":{},"f:name":{},"f:port":{},"f:protocol":{},"f:targetPort":{}}`, p.Port)
 	})
 	fields := `{"f:metadata":{"f:annotations":{"f:` + wellknown.AnnotationKeptPorts + `":{}}},"f:spec":{"f:ports":{` + strings.Join(ports, ",") + `}}}`

@@ -19,6 +19,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/csvstatus"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
@@ -234,7 +235,7 @@ func webhooksOf(plan Plan) []string {
 }
 
 func phasesOf(plan Plan) []string {
-	return installtest.Each(plan.Phases, func(p phase.Phase) string { return fmt.Sprintf("%s %s: %s", p.Phase, p.Reason, p.Message) })
+	return lists.Map(plan.Phases, func(p phase.Phase) string { return fmt.Sprintf("%s %s: %s", p.Phase, p.Reason, p.Message) })
 }
 
 func lastPhaseOf(plan Plan) string {

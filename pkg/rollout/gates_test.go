@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
@@ -265,7 +266,7 @@ func TestEndpointsOfASecondPort(t *testing.T) {
 	c := clusterWith(t, webhookOf("manager", onTarget("9443")), webhookOf("manager", onTarget("9444"), mutatingNamed("m.manager.example.com")))
 	c.reconcile()
 	c.becomeAvailable("manager")
-	got := installtest.Each(c.next().Probes, func(e backends.Endpoint) string { return e.Address })
+	got := lists.Map(c.next().Probes, func(e backends.Endpoint) string { return e.Address })
 	installtest.Same(t, fmt.Sprintf("addresses to dial of %s", names.Service("manager")), []string{"10.244.0.5:9443", "10.96.0.10:443", "10.244.0.5:9444", "10.96.0.10:444"}, got)
 }
 

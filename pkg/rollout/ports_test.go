@@ -12,6 +12,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
@@ -47,7 +48,7 @@ func (c *cluster) routes() string {
 }
 
 func portsOf(service *corev1.Service) string {
-	ports := installtest.Each(service.Spec.Ports, func(p corev1.ServicePort) string { return fmt.Sprintf("%d->%s", p.Port, p.TargetPort.String()) })
+	ports := lists.Map(service.Spec.Ports, func(p corev1.ServicePort) string { return fmt.Sprintf("%d->%s", p.Port, p.TargetPort.String()) })
 	return strings.Join(ports, " ")
 }
 

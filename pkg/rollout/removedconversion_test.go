@@ -12,6 +12,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
@@ -98,7 +99,7 @@ func TestRemovedConversion(t *testing.T) {
 			delete(c.Observed.Services, "converter-service")
 			c.reconcileUntilStable()
 			installtest.Same(t, "converted by", "converter-service/convert:8443 next, ca", c.convertedWith("things.example.com"))
-			installtest.Among(t, installtest.Each(c.Observed.Services["converter-service"].Spec.Ports, func(p corev1.ServicePort) string { return fmt.Sprint(p.Port) }), "8443")
+			installtest.Among(t, lists.Map(c.Observed.Services["converter-service"].Spec.Ports, func(p corev1.ServicePort) string { return fmt.Sprint(p.Port) }), "8443")
 			c.Secrets["converter"] = &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "converter-service-cert"}}
 			installtest.Among(t, stepsOf(c.next()), "create Secret shop/converter-service-cert")
 			delete(c.Secrets, "converter")

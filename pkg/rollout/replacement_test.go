@@ -9,6 +9,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
@@ -67,7 +68,7 @@ func TestUpdateRemovesCreatedFields(t *testing.T) {
 }
 
 func ownersOf(names ...string) []metav1.OwnerReference {
-	return installtest.Each(names, func(name string) metav1.OwnerReference { return installtest.OwnerOf("ClusterServiceVersion", name) })
+	return lists.Map(names, func(name string) metav1.OwnerReference { return installtest.OwnerOf("ClusterServiceVersion", name) })
 }
 
 // A Role and a RoleBinding that change owners grant only the desired permissions.

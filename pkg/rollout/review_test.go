@@ -9,6 +9,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/backends"
@@ -17,7 +18,7 @@ import (
 )
 
 func pathsToProbe(plan Plan) []string {
-	return installtest.Each(plan.Probes, func(e backends.Endpoint) string { return e.Address + e.Review.Path })
+	return lists.Map(plan.Probes, func(e backends.Endpoint) string { return e.Address + e.Review.Path })
 }
 
 func atPath(path string) func(*operatorsv1alpha1.WebhookDescription) {

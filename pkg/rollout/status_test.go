@@ -6,6 +6,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
@@ -68,7 +69,7 @@ func TestWhy(t *testing.T) {
 	c.CSV.Spec.WebhookDefinitions = c.CSV.Spec.WebhookDefinitions[:1]
 	delete(c.Observed.RoleBindings, "manager-service-cert")
 	c.Observed.Services["manager-service"].Labels["olm.managed"] = "false"
-	got := installtest.Each(c.next().Steps, func(step Step) string { return step.Kind() + " " + step.Why() })
+	got := lists.Map(c.next().Steps, func(step Step) string { return step.Kind() + " " + step.Why() })
 	want := []string{"Service differs in metadata.labels.olm.managed", "RoleBinding absent", "MutatingWebhookConfiguration not declared any more"}
 	installtest.Same(t, "reasons", want, got)
 }

@@ -11,6 +11,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
@@ -47,7 +48,7 @@ func named(generateName string) func(*operatorsv1alpha1.WebhookDescription) {
 }
 
 func (c *cluster) registered() []string {
-	lines := installtest.Each(c.Observed.registrations(), func(r registration.Registration) string {
+	lines := lists.Map(c.Observed.registrations(), func(r registration.Registration) string {
 		return strings.Join([]string{r.Object.GetLabels()["olm.webhook-description-generate-name"], r.Object.GetLabels()["olm.owner"], registration.ServiceOf(r.Object).Name}, " ")
 	})
 	slices.Sort(lines)

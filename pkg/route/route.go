@@ -42,8 +42,7 @@ func Of(service *corev1.Service) By {
 
 // NodeLocal reports whether callers reach only the endpoints on their own node.
 func NodeLocal(service *corev1.Service) bool {
-	policy := service.Spec.InternalTrafficPolicy
-	return policy != nil && *policy == corev1.ServiceInternalTrafficPolicyLocal
+	return ptr.Deref(service.Spec.InternalTrafficPolicy, "") == corev1.ServiceInternalTrafficPolicyLocal
 }
 
 // Endpoint is a ready endpoint of a Service, at one port.

@@ -7,6 +7,7 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
@@ -69,7 +70,7 @@ func TestBehind(t *testing.T) {
 				},
 			}}
 			got := Behind(service, test.port, test.slices)
-			ready := installtest.Each(got.Ready, Endpoint.Address)
+			ready := lists.Map(got.Ready, Endpoint.Address)
 			got.Ready = nil
 			installtest.Same(t, "behind the port", test.want, got)
 			installtest.Same(t, "ready behind the port", test.ready, ready)

@@ -41,12 +41,7 @@ func (c Claimant) standing() int {
 
 // Yields reports whether an operator gives up what it has: another one has the better right.
 func Yields(reason operatorsv1alpha1.ConditionReason) bool {
-	switch reason {
-	case operatorsv1alpha1.CSVReasonOwnerConflict,
-		operatorsv1alpha1.CSVReasonInterOperatorGroupOwnerConflict,
-		operatorsv1alpha1.CSVReasonCannotModifyStaticOperatorGroupProvidedAPIs:
-		return true
-	default:
-		return false
-	}
+	return reason == operatorsv1alpha1.CSVReasonOwnerConflict ||
+		reason == operatorsv1alpha1.CSVReasonInterOperatorGroupOwnerConflict ||
+		reason == operatorsv1alpha1.CSVReasonCannotModifyStaticOperatorGroupProvidedAPIs
 }

@@ -240,8 +240,5 @@ func inserted(sorted []*claim, added *claim) []*claim {
 }
 
 func without(sorted []*claim, removed *claim) []*claim {
-	if at := slices.Index(sorted, removed); at >= 0 {
-		return slices.Delete(sorted, at, at+1)
-	}
-	return sorted
+	return slices.DeleteFunc(sorted, func(c *claim) bool { return c == removed })
 }

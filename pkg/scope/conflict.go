@@ -23,7 +23,8 @@ type Rival struct {
 func (s Scope) Conflict(own Claimant, rivals []Rival) *Failure {
 	var unlisted []string
 	if s.Group.Spec.StaticProvidedAPIs {
-		unlisted = missing(kindsOf(own.apis()), annotatedAPIs(s.Group))
+		listed := annotatedAPIs(s.Group)
+		unlisted = lists.Filter(kindsOf(own.apis()), func(kind string) bool { return !slices.Contains(listed, kind) })
 	}
 	rival := s.rival(own, rivals)
 	switch {
@@ -108,9 +109,5 @@ func staticAPIs(s Scope, unlisted []string, rival *Rival) *Failure {
 }
 
 func common(one, other []string) []string {
-	return slices.DeleteFunc(slices.Clone(one), func(s string) bool { return !slices.Contains(other, s) })
-}
-
-func missing(wanted, there []string) []string {
-	return slices.DeleteFunc(slices.Clone(wanted), func(s string) bool { return slices.Contains(there, s) })
+	return lists.Filter(one, func(s string) bool { return slices.Contains(other, s) })
 }

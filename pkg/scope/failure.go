@@ -1,6 +1,7 @@
 package scope
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -44,16 +45,8 @@ func unsupported(err error, modes []operatorsv1alpha1.InstallMode, group *operat
 }
 
 func supportedTypes(modes []operatorsv1alpha1.InstallMode) string {
-	var supported []string
-	for _, mode := range modes {
-		if mode.Supported {
-			supported = append(supported, string(mode.Type))
-		}
-	}
-	if len(supported) == 0 {
-		return "no install mode"
-	}
-	return strings.Join(supported, ", ")
+	supported := lists.FilterMap(modes, func(mode operatorsv1alpha1.InstallMode) (string, bool) { return string(mode.Type), mode.Supported })
+	return cmp.Or(strings.Join(supported, ", "), "no install mode")
 }
 
 // groupNames lists groups in an order that does not change from one reconciliation to the next.

@@ -1,12 +1,15 @@
 package scope
 
 import (
+	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 )
 
 // NamespaceLabels is an index of the labels that OperatorGroups put on their targets, unless these are all
@@ -56,41 +59,25 @@ func (l *NamespaceLabels) add(group *operatorsv1.OperatorGroup) {
 // selects by the label: if a group changes to all namespaces, its webhooks' selectors change first.
 func (l NamespaceLabels) Change(namespace *corev1.Namespace) (add, remove []string) {
 	wanted := l.wanted(namespace)
-	for _, key := range wanted {
-		if !carries(namespace, key) {
-			add = append(add, key)
-		}
-	}
-	for key := range namespace.Labels {
-		if l.removable[key] && !slices.Contains(wanted, key) {
-			remove = append(remove, key)
-		}
-	}
+	add = lists.Filter(wanted, func(key string) bool { return !carries(namespace, key) })
+	remove = lists.Filter(slices.Sorted(maps.Keys(namespace.Labels)), func(key string) bool { return l.removable[key] && !slices.Contains(wanted, key) })
 	slices.Sort(add)
-	slices.Sort(remove)
 	return add, remove
 }
 
 // Orphaned returns labels of groups that LabelsOf was not given: they are deleted, or belong to other managers.
 func (l NamespaceLabels) Orphaned(namespace *corev1.Namespace) []string {
-	var orphaned []string
-	for key := range namespace.Labels {
-		if _, known := l.removable[key]; !known && operatorsv1.IsOperatorGroupLabel(key) {
-			orphaned = append(orphaned, key)
-		}
-	}
-	slices.Sort(orphaned)
-	return orphaned
+	return lists.Filter(GroupLabels(namespace), func(key string) bool {
+		_, known := l.removable[key]
+		return !known
+	})
 }
 
 func (l NamespaceLabels) wanted(namespace *corev1.Namespace) []string {
-	wanted := slices.Clone(l.named[namespace.Name])
-	for _, group := range l.selected {
-		if group.selector.Matches(labels.Set(namespace.Labels)) {
-			wanted = append(wanted, group.key)
-		}
-	}
-	return wanted
+	selected := lists.FilterMap(l.selected, func(group selectedLabel) (string, bool) {
+		return group.key, group.selector.Matches(labels.Set(namespace.Labels))
+	})
+	return slices.Concat(l.named[namespace.Name], selected)
 }
 
 // Unlabelled returns the existing targets without the label, sorted; none with spec.selector, which webhooks use.
@@ -98,12 +85,10 @@ func (s Scope) Unlabelled(namespaces []*corev1.Namespace) []string {
 	if len(s.Group.Spec.TargetNamespaces) == 0 {
 		return nil
 	}
-	var unlabelled []string
-	for _, namespace := range namespaces {
-		if _, target := slices.BinarySearch(s.Namespaces, namespace.Name); target && !carries(namespace, LabelOf(s.Group)) {
-			unlabelled = append(unlabelled, namespace.Name)
-		}
-	}
+	unlabelled := lists.FilterMap(namespaces, func(namespace *corev1.Namespace) (string, bool) {
+		_, target := slices.BinarySearch(s.Namespaces, namespace.Name)
+		return namespace.Name, target && !carries(namespace, LabelOf(s.Group))
+	})
 	slices.Sort(unlabelled)
 	return unlabelled
 }
@@ -119,13 +104,7 @@ func LabelOf(group *operatorsv1.OperatorGroup) string {
 	return operatorsv1.OperatorGroupLabelPrefix + string(group.UID)
 }
 
-// GroupLabels returns the labels of OperatorGroups that a Namespace has.
+// GroupLabels returns the labels of OperatorGroups that a Namespace has, sorted.
 func GroupLabels(namespace *corev1.Namespace) []string {
-	var keys []string
-	for key := range namespace.Labels {
-		if operatorsv1.IsOperatorGroupLabel(key) {
-			keys = append(keys, key)
-		}
-	}
-	return keys
+	return lists.Filter(slices.Sorted(maps.Keys(namespace.Labels)), operatorsv1.IsOperatorGroupLabel)
 }

@@ -50,14 +50,11 @@ func annotatedAPIs(group *operatorsv1.OperatorGroup) []string {
 
 // outsider reports whether an operator failed for what its group covers or provides.
 func outsider(csv *operatorsv1alpha1.ClusterServiceVersion) bool {
-	switch csv.Status.Reason {
-	case operatorsv1alpha1.CSVReasonUnsupportedOperatorGroup,
+	return csv.Status.Phase == operatorsv1alpha1.CSVPhaseFailed && slices.Contains([]operatorsv1alpha1.ConditionReason{
+		operatorsv1alpha1.CSVReasonUnsupportedOperatorGroup,
 		operatorsv1alpha1.CSVReasonInterOperatorGroupOwnerConflict,
-		operatorsv1alpha1.CSVReasonCannotModifyStaticOperatorGroupProvidedAPIs:
-		return csv.Status.Phase == operatorsv1alpha1.CSVPhaseFailed
-	default:
-		return false
-	}
+		operatorsv1alpha1.CSVReasonCannotModifyStaticOperatorGroupProvidedAPIs,
+	}, csv.Status.Reason)
 }
 
 // ProvidedAPIsDiffer is false with spec.staticProvidedAPIs: the administrator writes the annotation.

@@ -59,8 +59,8 @@ func GroupStatus(
 	if err == nil {
 		wanted.Namespaces = targets
 	}
-	report := func(kind, reason, message string) {
-		if message == "" {
+	report := func(holds bool, kind, reason, message string) {
+		if !holds {
 			meta.RemoveStatusCondition(&wanted.Conditions, kind) // as OLM v0 does: every condition is a complaint
 			return
 		}
@@ -69,10 +69,14 @@ func GroupStatus(
 			Message: csvstatus.Shorten(message, csvstatus.MaxCondition, ""),
 		})
 	}
-	report(ConditionInvalidSelection, ReasonInvalidSelection, messageOf(err))
-	report(operatorsv1.MutlipleOperatorGroupCondition, operatorsv1.MultipleOperatorGroupsReason, multipleGroups(notDeleting(peers)))
-	report(ConditionLabelRefused, ReasonLabelRefused, labelRefused(group, refused.Labels))
-	report(ConditionAnnotationRefused, ReasonAnnotationRefused, annotationRefused(refused.ProvidedAPIs))
+	live := notDeleting(peers)
+	report(err != nil, ConditionInvalidSelection, ReasonInvalidSelection, fmt.Sprint(err))
+	report(len(live) > 1, operatorsv1.MutlipleOperatorGroupCondition, operatorsv1.MultipleOperatorGroupsReason,
+		"Multiple OperatorGroup found in the same namespace: "+groupNames(live)+"; keep one of them")
+	report(len(refused.Labels) > 0, ConditionLabelRefused, ReasonLabelRefused,
+		fmt.Sprintf("label %s cannot be changed: %s", LabelOf(group), RefusedLabels(slices.Collect(maps.Keys(refused.Labels)), refused.Labels)))
+	report(refused.ProvidedAPIs != "", ConditionAnnotationRefused, ReasonAnnotationRefused,
+		fmt.Sprintf("annotation %s is not written: %s", operatorsv1.OperatorGroupProvidedAPIsAnnotationKey, csvstatus.Shorten(refused.ProvidedAPIs, csvstatus.MaxCondition/2, "")))
 	referToAccount(wanted, group, account, at)
 
 	// The schema requires lastUpdated.
@@ -81,34 +85,6 @@ func GroupStatus(
 	}
 	wanted.LastUpdated = &at
 	return *wanted, true
-}
-
-func messageOf(err error) string {
-	if err == nil {
-		return ""
-	}
-	return err.Error()
-}
-
-func labelRefused(group *operatorsv1.OperatorGroup, refused map[string]string) string {
-	if len(refused) == 0 {
-		return ""
-	}
-	return fmt.Sprintf("label %s cannot be changed: %s", LabelOf(group), RefusedLabels(slices.Collect(maps.Keys(refused)), refused))
-}
-
-func annotationRefused(why string) string {
-	if why == "" {
-		return ""
-	}
-	return fmt.Sprintf("annotation %s is not written: %s", operatorsv1.OperatorGroupProvidedAPIsAnnotationKey, csvstatus.Shorten(why, csvstatus.MaxCondition/2, ""))
-}
-
-func multipleGroups(groups []*operatorsv1.OperatorGroup) string {
-	if len(groups) < 2 {
-		return ""
-	}
-	return "Multiple OperatorGroup found in the same namespace: " + groupNames(groups) + "; keep one of them"
 }
 
 // RefusedLabels names at most three Namespaces; empty if nothing was refused.

@@ -1,6 +1,8 @@
 package scope
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 	"testing"
 
@@ -74,7 +76,7 @@ func TestTargets(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			got, err := Targets(test.group, cluster)
 			same(t, "targets", test.want, got)
-			same(t, "error", test.wantError, messageOf(err))
+			same(t, "error", cmp.Or(test.wantError, "<nil>"), fmt.Sprint(err))
 		})
 	}
 }
@@ -114,5 +116,40 @@ func TestNamed(t *testing.T) {
 			same(t, "scope", want, got)
 			same(t, "failure", wantFailure, failure)
 		})
+	}
+}
+
+// Everything that a group selects is found by its keys.
+func TestSelectionKeys(t *testing.T) {
+	namespaces := []*corev1.Namespace{namespaceOf("plain"), namespaceOf("red", "team", "red"), namespaceOf("blue", "team", "blue", "size", "1")}
+	for name, test := range map[string]struct {
+		spec func(*operatorsv1.OperatorGroup)
+		keys []string
+	}{
+		"names":             {targeting("red"), nil},
+		"all":               {targeting(), nil},
+		"a label":           {selecting(team("red")), []string{"team=red"}},
+		"one of two values": {selecting(where("team", metav1.LabelSelectorOpIn, "red", "blue")), []string{"team=blue", "team=red"}},
+		"any value":         {selecting(anyTeam), []string{"team"}},
+		"no such label":     {selecting(where("team", metav1.LabelSelectorOpDoesNotExist)), []string{"*"}},
+		"other values":      {selecting(where("team", metav1.LabelSelectorOpNotIn, "red")), []string{"*"}},
+		"a mistake":         {selecting(invalidSelector), nil},
+	} {
+		group := groupOf("og", test.spec)
+		keys := SelectionKeys(group)
+		slices.Sort(keys)
+		if !slices.Equal(keys, test.keys) {
+			t.Errorf("%s: keys %v, want %v", name, keys, test.keys)
+		}
+		targets, err := Targets(group, namespaces)
+		if err != nil || len(test.keys) == 0 {
+			continue
+		}
+		for _, target := range targets {
+			i := slices.IndexFunc(namespaces, func(n *corev1.Namespace) bool { return n.Name == target })
+			if !slices.ContainsFunc(SelectableBy(namespaces[i]), func(key string) bool { return slices.Contains(keys, key) }) {
+				t.Errorf("%s: Namespace %s is selected, and not found by %v", name, target, keys)
+			}
+		}
 	}
 }

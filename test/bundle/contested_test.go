@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/yaml"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/installer"
@@ -89,7 +90,7 @@ func TestTakenOverIsNotRemoved(t *testing.T) {
 	i := prepared(t, c, b, o)
 	i.Adopted = references
 	adopting := removalOf(t, c, i, true)
-	lines := installtest.Each(adopting.Delete, adopting.Line)
+	lines := lists.Map(adopting.Delete, adopting.Line)
 	installtest.Among(t, lines, "CustomResourceDefinition goods.keepstaken.example.com (written by helm)", "ClusterRole keepstaken (written by helm)", "ClusterRole keepstaken-own")
 
 	removal := removeInstallation(t, c, prepared(t, c, b, o), true)

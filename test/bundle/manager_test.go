@@ -25,13 +25,13 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/csvstatus"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle/lint"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/clients"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/metrics"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
@@ -103,10 +103,10 @@ func (e *env) missing(t *testing.T, csv *unstructured.Unstructured) []string {
 	must(t, err)
 	var typed operatorsv1alpha1.ClusterServiceVersion
 	must(t, runtime.DefaultUnstructuredConverter.FromUnstructured(live.Object, &typed))
-	unmet := installtest.Where(typed.Status.RequirementStatus, func(r operatorsv1alpha1.RequirementStatus) bool {
+	unmet := lists.Filter(typed.Status.RequirementStatus, func(r operatorsv1alpha1.RequirementStatus) bool {
 		return r.Kind != "ServiceAccount" && !csvstatus.Met(r)
 	})
-	all := installtest.Each(unmet, func(r operatorsv1alpha1.RequirementStatus) string {
+	all := lists.Map(unmet, func(r operatorsv1alpha1.RequirementStatus) string {
 		return fmt.Sprintf("%s %s: %s", r.Kind, r.Name, r.Message)
 	})
 	slices.Sort(all)

@@ -14,7 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
@@ -31,7 +31,7 @@ func presentedBy(ctx context.Context, ip string) (*x509.Certificate, error) {
 func hookPods(e *env) (staying []corev1.Pod) {
 	e.Helper()
 	pods := kube.List(e, kubeClient.CoreV1().Pods(e.namespace), metav1.ListOptions{LabelSelector: "app=hook"})
-	return installtest.Where(pods.Items, func(pod corev1.Pod) bool { return pod.DeletionTimestamp == nil })
+	return lists.Filter(pods.Items, func(pod corev1.Pod) bool { return pod.DeletionTimestamp == nil })
 }
 
 // follow is how many pods there are that stay, and what those do that do not answer with the

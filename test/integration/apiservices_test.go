@@ -19,6 +19,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
@@ -35,8 +36,8 @@ var outside = []schema.GroupVersionResource{
 
 func delegations(e *env) []string {
 	e.Helper()
-	outsiders := installtest.Where(e.owned(outside[1:]), func(o unstructured.Unstructured) bool { return o.GetNamespace() != e.namespace })
-	found := installtest.Each(outsiders, func(o unstructured.Unstructured) string {
+	outsiders := lists.Filter(e.owned(outside[1:]), func(o unstructured.Unstructured) bool { return o.GetNamespace() != e.namespace })
+	found := lists.Map(outsiders, func(o unstructured.Unstructured) string {
 		return strings.TrimPrefix(o.GetNamespace()+"/"+o.GetName(), "/")
 	})
 	slices.Sort(found)

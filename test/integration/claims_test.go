@@ -7,8 +7,8 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
@@ -92,7 +92,7 @@ func TestNoWebhooks(t *testing.T) {
 	c := csv("operator.v1", "server")
 	c.Spec.WebhookDefinitions = nil
 	e.install(c)
-	kinds := installtest.Each(e.owned(derived), kindOf)
+	kinds := lists.Map(e.owned(derived), kindOf)
 	slices.Sort(kinds)
 	if !slices.Equal(kinds, []string{"Deployment", "OperatorCondition", "Role", "RoleBinding"}) { // and who may write its condition
 		t.Errorf("created for it: %v", kinds)

@@ -19,9 +19,9 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
@@ -157,7 +157,7 @@ func keptBy(e *env, crd *apiextensionsv1.CustomResourceDefinition) []unstructure
 }
 
 func kindsAndNames(objects []unstructured.Unstructured) []string {
-	all := installtest.Each(objects, func(o unstructured.Unstructured) string { return o.GetKind() + " " + o.GetName() })
+	all := lists.Map(objects, func(o unstructured.Unstructured) string { return o.GetKind() + " " + o.GetName() })
 	slices.Sort(all)
 	return all
 }

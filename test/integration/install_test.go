@@ -13,6 +13,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
@@ -37,7 +38,7 @@ func TestInstallPhases(t *testing.T) {
 	e.create(csv("operator.v1", "server"))
 	e.reaches("operator.v1", operatorsv1alpha1.CSVPhaseInstalling, operatorsv1alpha1.CSVReasonWaiting)
 	serverStarts(e)
-	got := installtest.Each(e.get("operator.v1").Status.Conditions, func(c operatorsv1alpha1.ClusterServiceVersionCondition) string {
+	got := lists.Map(e.get("operator.v1").Status.Conditions, func(c operatorsv1alpha1.ClusterServiceVersionCondition) string {
 		return fmt.Sprintf("%s/%s: %s", c.Phase, c.Reason, c.Message)
 	})
 	expect(t, got,

@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"sigs.k8s.io/yaml"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
@@ -130,7 +131,7 @@ func namesOf(objects []unstructured.Unstructured) string {
 	line := func(o unstructured.Unstructured) string {
 		return fmt.Sprintf("%s %s/%s", o.GetKind(), o.GetNamespace(), o.GetName())
 	}
-	return strings.Join(installtest.Each(objects, line), "\n")
+	return strings.Join(lists.Map(objects, line), "\n")
 }
 
 func kindOf(o unstructured.Unstructured) string { return o.GetKind() }

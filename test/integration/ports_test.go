@@ -16,9 +16,9 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
@@ -26,7 +26,7 @@ import (
 func servicePorts(e *env) string {
 	e.Helper()
 	service := kube.Get(e, e.kube.CoreV1().Services(e.namespace), "server-service")
-	ports := installtest.Each(service.Spec.Ports, func(p corev1.ServicePort) string { return fmt.Sprintf("%d->%s", p.Port, p.TargetPort.String()) })
+	ports := lists.Map(service.Spec.Ports, func(p corev1.ServicePort) string { return fmt.Sprintf("%d->%s", p.Port, p.TargetPort.String()) })
 	called := e.registration("v.example.com").Webhooks[0].ClientConfig.Service.Port
 	return fmt.Sprintf("%d of %s, record %q", *called, strings.Join(ports, " "), service.Annotations[wellknown.AnnotationKeptPorts])
 }

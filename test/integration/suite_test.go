@@ -11,8 +11,8 @@ import (
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // What a suite written for OLM v0 does to ClusterServiceVersions, and no other test of this
@@ -158,7 +158,7 @@ func TestUninstallThatOrphans(t *testing.T) {
 	e.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) { c.Finalizers = nil })
 	noLongerExist(e, "operator.v1")
 
-	kept := installtest.Each(e.owned(derived), kindOf)
+	kept := lists.Map(e.owned(derived), kindOf)
 	slices.Sort(kept)
 	expect(t, kept, "Deployment", "OperatorCondition", "Role", "Role", "RoleBinding", "RoleBinding", "Secret", "Service")
 	e.install(csv("operator.v1", "server"))

@@ -22,8 +22,8 @@ import (
 	operatorsv2 "github.com/operator-framework/api/pkg/operators/v2"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/csvstatus"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
@@ -328,10 +328,10 @@ func webhooks(e *env) []string {
 
 func ownedBy(e *env, csv string) []string {
 	e.Helper()
-	owned := installtest.Where(e.owned(derived), func(o unstructured.Unstructured) bool {
+	owned := lists.Filter(e.owned(derived), func(o unstructured.Unstructured) bool {
 		return o.GetLabels()["olm.owner"] == csv && o.GetKind() != "WebhookRollout"
 	})
-	return installtest.Each(owned, func(o unstructured.Unstructured) string { return o.GetKind() + " " + o.GetName() })
+	return lists.Map(owned, func(o unstructured.Unstructured) string { return o.GetKind() + " " + o.GetName() })
 }
 
 func certificate(e *env) *corev1.Secret {

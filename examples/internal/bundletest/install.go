@@ -17,10 +17,7 @@ func InstallGrants(t *testing.T, file string) {
 	t.Helper()
 	asked := map[string][]rbacv1.PolicyRule{}
 	strategy := CSV(t, file).Spec.InstallStrategy.StrategySpec
-	for _, p := range strategy.Permissions {
-		asked["ClusterRole"] = append(asked["ClusterRole"], p.Rules...)
-	}
-	for _, p := range strategy.ClusterPermissions {
+	for _, p := range slices.Concat(strategy.Permissions, strategy.ClusterPermissions) {
 		asked["ClusterRole"] = append(asked["ClusterRole"], p.Rules...)
 	}
 	granted := map[string][]rbacv1.PolicyRule{}

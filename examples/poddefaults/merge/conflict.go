@@ -18,13 +18,9 @@ func (m *merger) conflict(podDefault, field, key, problem string) {
 
 // conflictError lists every conflict, so that a user can fix all of them at once.
 func (m *merger) conflictError() error {
-	var names []string
-	for _, d := range m.podDefaults {
-		names = append(names, d.Name)
-	}
 	return fmt.Errorf("conflict occurred while applying poddefaults: %s on pod: %s err: [%s]; "+
 		"make the two of each conflict the same, give one another name, or keep all PodDefaults away with the pod's annotation %s: \"true\"",
-		strings.Join(names, ","), cmp.Or(m.pod.Name, m.pod.GenerateName), strings.Join(m.conflicts, "; "), ExcludeAnnotation)
+		Names(m.podDefaults), cmp.Or(m.pod.Name, m.pod.GenerateName), strings.Join(m.conflicts, "; "), ExcludeAnnotation)
 }
 
 // owner is the name of the PodDefault that added an item, or thePod.

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -52,6 +53,15 @@ func Select(pod *corev1.Pod, requestNamespace string, all []*Selectable) []*v1al
 	}
 	slices.SortFunc(selected, func(a, b *v1alpha1.PodDefault) int { return cmp.Compare(a.Name, b.Name) })
 	return selected
+}
+
+// Names returns the names of PodDefaults, separated by commas.
+func Names(podDefaults []*v1alpha1.PodDefault) string {
+	var names []string
+	for _, d := range podDefaults {
+		names = append(names, d.Name)
+	}
+	return strings.Join(names, ",")
 }
 
 // isExempt includes mirror pods: the kubelet does not read changes of them.

@@ -49,7 +49,7 @@ func check(p *packages.Package) (findings []string) {
 	if len(files) > maxFiles {
 		findings = append(findings, fmt.Sprintf("%d files, at most %d: move a subject to a package of its own", len(files), maxFiles))
 	}
-	for name, count := range methods(p, files) {
+	for name, count := range methods(files) {
 		if count > maxMethods {
 			findings = append(findings, fmt.Sprintf("type %s has %d methods, at most %d: split it by subject", name, count, maxMethods))
 		}
@@ -79,7 +79,7 @@ func fileOf(p *packages.Package, node interface{ Pos() token.Pos }) string {
 }
 
 // methods returns the number of methods by type.
-func methods(p *packages.Package, files map[string]*ast.File) map[string]int {
+func methods(files map[string]*ast.File) map[string]int {
 	counts := map[string]int{}
 	for _, file := range files {
 		for _, declaration := range file.Decls {

@@ -16,6 +16,22 @@ func Map[T, R any](items []T, of func(T) R) []R {
 	return all
 }
 
+// Filter returns the items that match; nil for none.
+func Filter[T any](items []T, matches func(T) bool) []T {
+	return FilterMap(items, func(item T) (T, bool) { return item, matches(item) })
+}
+
+// FilterMap returns the results of a function for the items for which it reports true; nil for none.
+func FilterMap[T, R any](items []T, of func(T) (R, bool)) []R {
+	var all []R
+	for _, item := range items {
+		if result, ok := of(item); ok {
+			all = append(all, result)
+		}
+	}
+	return all
+}
+
 // Unique returns the first item of each key; nil for no items.
 func Unique[T any, K comparable](items []T, key func(T) K) []T {
 	known := make(map[K]bool, len(items))

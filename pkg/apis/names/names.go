@@ -31,14 +31,9 @@ import (
 )
 
 const (
-	serviceSuffix = "-service"
-	secretSuffix  = "-cert"
-	hashLength    = 10
+	hashLength = 10
 
-	caSuffix         = "-ca"
-	selfSignedSuffix = "-selfsigned"
-	issuedSuffix     = "-issued"
-
+	serviceSuffix       = "-service"
 	authDelegatorSuffix = "-system:auth-delegator"
 	authReaderSuffix    = "-auth-reader"
 )
@@ -57,16 +52,16 @@ func Service(deployment string) string {
 }
 
 // Secret is the name of the serving certificate's Secret, and of the Role and RoleBinding for reading it.
-func Secret(service string) string { return service + secretSuffix }
+func Secret(service string) string { return service + "-cert" }
 
 // CA is the name of another issuer's CA for a Service: of its Certificate, Issuer and ConfigMap.
-func CA(service string) string { return service + caSuffix }
+func CA(service string) string { return service + "-ca" }
 
 // SelfSigned is the name of the Issuer that such a CA signs itself with.
-func SelfSigned(service string) string { return service + selfSignedSuffix }
+func SelfSigned(service string) string { return service + "-selfsigned" }
 
 // Issued is the name of the Secret into which another issuer writes the certificate of that name.
-func Issued(name string) string { return name + issuedSuffix }
+func Issued(name string) string { return name + "-issued" }
 
 // AuthDelegator is the name of the ClusterRoleBinding that lets a Service's server ask who calls it.
 func AuthDelegator(service string) string { return service + authDelegatorSuffix }

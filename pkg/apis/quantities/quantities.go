@@ -45,24 +45,12 @@ func Suspicious(text []byte) bool {
 
 // begins reports whether a text begins with a number of many digits, or with a large exponent.
 func begins(text []byte) bool {
-	text = unsigned(text)
-	count := digits(text)
+	if len(text) > 0 && (text[0] == '+' || text[0] == '-') {
+		text = text[1:]
+	}
+	count := len(text) - len(bytes.TrimLeft(text, ".0123456789"))
 	exponent := text[count:min(len(text), count+5)]
 	return count > maxLength || count > 0 && largeExponent.Match(exponent)
-}
-
-func unsigned(text []byte) []byte {
-	if len(text) > 0 && (text[0] == '+' || text[0] == '-') {
-		return text[1:]
-	}
-	return text
-}
-
-func digits(text []byte) (count int) {
-	for count < len(text) && (text[count] == '.' || '0' <= text[count] && text[count] <= '9') {
-		count++
-	}
-	return count
 }
 
 // Find returns at most limit undecodable quantities of a JSON value that is decoded into a type.

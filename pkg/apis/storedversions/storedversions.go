@@ -12,6 +12,7 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
@@ -20,18 +21,10 @@ import (
 // spec.versions, which come first. It does not know versions that were removed after that: see Only.
 func Possible(crd *apiextensionsv1.CustomResourceDefinition) []string {
 	claimed := slices.Concat(crd.Status.StoredVersions, Recorded(crd))
-	var versions []string
-	for _, v := range crd.Spec.Versions {
-		if slices.Contains(claimed, v.Name) || Migrated(crd) {
-			versions = append(versions, v.Name)
-		}
-	}
-	for _, name := range claimed {
-		if !slices.Contains(versions, name) {
-			versions = append(versions, name)
-		}
-	}
-	return versions
+	versions := lists.FilterMap(crd.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) (string, bool) {
+		return v.Name, slices.Contains(claimed, v.Name) || Migrated(crd)
+	})
+	return lists.Unique(append(versions, claimed...), func(name string) string { return name })
 }
 
 // Describe returns in which versions the objects of a definition are stored. The API server does not report the
@@ -49,13 +42,7 @@ func Describe(crd *apiextensionsv1.CustomResourceDefinition) string {
 
 // Served returns the served versions of a definition.
 func Served(crd *apiextensionsv1.CustomResourceDefinition) []string {
-	var versions []string
-	for _, v := range crd.Spec.Versions {
-		if v.Served {
-			versions = append(versions, v.Name)
-		}
-	}
-	return versions
+	return lists.FilterMap(crd.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) (string, bool) { return v.Name, v.Served })
 }
 
 // Readable returns the version in which all objects of a definition are read: the storage version

@@ -38,10 +38,8 @@ func Check(text []byte) error {
 		return nil //nolint:nilerr // the parser that follows reports it
 	}
 	e := expansion{sizes: map[*yaml.Node]int{}, limit: len(text) + (marks(text)+1)*nodeSize + maxRepeated}
-	if _, err := e.size(&document); err != nil {
-		return err
-	}
-	return nil
+	_, err := e.size(&document)
+	return err
 }
 
 // marks counts the bytes that can begin a value: there are at most as many values.

@@ -12,6 +12,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
@@ -105,8 +106,8 @@ func TestMetadataOfAClusterIsRemoved(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := InspectFS(files(map[string]string{"manifests/csv.yaml": csvText, "manifests/a.yaml": kind + metadata}), "test")
-			unknown := installtest.Where(b.Problems, func(p Problem) bool { return p.Kind == UnknownField })
-			dropped := installtest.Each(unknown, func(p Problem) string { return p.Path })
+			unknown := lists.Filter(b.Problems, func(p Problem) bool { return p.Kind == UnknownField })
+			dropped := lists.Map(unknown, func(p Problem) string { return p.Path })
 			installtest.Same(t, "reported", []string{"metadata.finalizers", "metadata.generation", "metadata.ownerReferences", "metadata.resourceVersion", "metadata.uid"}, dropped)
 			manifests := installtest.OrPanic(Manifests(b, Options{AllowKinds: b.KindsToAllow(), Namespace: "shop"}))
 			want := map[string]any{"name": "a", "namespace": "shop", "labels": map[string]any{"a": "b"}, "annotations": map[string]any{"c": "d"}}

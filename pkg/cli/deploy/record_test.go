@@ -12,6 +12,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
@@ -24,7 +25,7 @@ func object(kind, namespace string, uid types.UID, managers ...string) *unstruct
 	o.SetNamespace(namespace)
 	o.SetName("shop")
 	o.SetUID(uid)
-	fields := installtest.Each(managers, func(m string) metav1.ManagedFieldsEntry { return metav1.ManagedFieldsEntry{Manager: m} })
+	fields := lists.Map(managers, func(m string) metav1.ManagedFieldsEntry { return metav1.ManagedFieldsEntry{Manager: m} })
 	o.SetManagedFields(fields)
 	return o
 }

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
@@ -112,7 +113,7 @@ func TestOwn(t *testing.T) {
 			}
 			r := Removal{Delete: []*unstructured.Unstructured{group, subscription}}
 			installtest.Must(t, r.Restrict(test.record, test.earlier, nil, live))
-			goes := installtest.Each(r.Delete, (*unstructured.Unstructured).GetKind)
+			goes := lists.Map(r.Delete, (*unstructured.Unstructured).GetKind)
 			installtest.Same(t, "what is removed", test.goes, goes)
 			installtest.Same(t, "output", test.messages, r.Messages)
 		})

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
@@ -96,6 +97,6 @@ func TestTemplates(t *testing.T) {
 	w.StatefulSets.Items = []appsv1.StatefulSet{{Spec: appsv1.StatefulSetSpec{Template: labelled("stateful-set")}}}
 	w.DaemonSets.Items = []appsv1.DaemonSet{{Spec: appsv1.DaemonSetSpec{Template: labelled("daemon-set")}}, {Spec: appsv1.DaemonSetSpec{Template: labelled("daemon-set", "bank")}}}
 
-	got := installtest.Each(w.Templates(map[string]string{"app": "shop"}), func(labels map[string]string) string { return labels["by"] })
+	got := lists.Map(w.Templates(map[string]string{"app": "shop"}), func(labels map[string]string) string { return labels["by"] })
 	installtest.Same(t, "templates", []string{"version-2", "version-3", "rollout", "scaled-down", "stateful-set", "daemon-set"}, got)
 }

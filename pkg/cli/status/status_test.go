@@ -10,6 +10,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/doctor"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/output"
@@ -145,7 +146,7 @@ func TestUnseenRegistrations(t *testing.T) {
 		Status:     operatorsv1alpha1.ClusterServiceVersionStatus{Phase: operatorsv1alpha1.CSVPhaseSucceeded},
 	}}
 	s := Of(f, "shop", now)
-	states := installtest.Each(s.Webhooks, func(w Webhook) string { return w.Name + " " + w.State })
+	states := lists.Map(s.Webhooks, func(w Webhook) string { return w.Name + " " + w.State })
 	installtest.Among(t, states, "v.shop.io Registered", "c.shop.io Unreachable", "v.other.io Unknown")
 	var printed strings.Builder
 	s.Print(output.New(&printed), false, now)

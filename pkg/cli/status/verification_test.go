@@ -12,6 +12,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/doctor"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/output"
@@ -78,7 +79,7 @@ func TestUnreportedWebhooks(t *testing.T) {
 			f := Facts{CSVs: []operatorsv1alpha1.ClusterServiceVersion{test.csv}, Facts: doctor.Facts{
 				Webhooks: test.hooks, Services: map[types.NamespacedName]doctor.Service{service: {By: route.ByClusterIP, Ports: map[int32]int{443: test.ready}, Ready: test.ready}},
 			}}
-			got := installtest.Each(Of(f, "inn", now).Webhooks, func(w Webhook) string {
+			got := lists.Map(Of(f, "inn", now).Webhooks, func(w Webhook) string {
 				return w.Name + " " + w.Type + " " + w.State + " " + w.Reason + ": " + w.Problem
 			})
 			installtest.Same(t, "webhooks", test.want, got)

@@ -8,6 +8,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/lineage"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
@@ -70,5 +71,5 @@ func OwnedByDefinitions(csv *operatorsv1alpha1.ClusterServiceVersion, relatives 
 			return true
 		}
 	}
-	return len(owners.ConversionCRDs(csv)) > 0
+	return len(csvspec.ConversionCRDs(csv)) > 0
 }

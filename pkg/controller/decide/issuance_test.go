@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs/issuers"
@@ -26,7 +27,7 @@ import (
 // controller has everything that docs/developer/certificate-provider.md lists. Each message names the
 // next step.
 func TestEveryProviderIsComplete(t *testing.T) {
-	listed := installtest.Each(managerv1alpha1.CertificateProviders(), func(name managerv1alpha1.CertificateProvider) string { return string(name) })
+	listed := lists.Map(managerv1alpha1.CertificateProviders(), func(name managerv1alpha1.CertificateProvider) string { return string(name) })
 	if !slices.Equal(issuers.Names(), listed) {
 		t.Errorf("Providers in pkg/certs/issuers/providers.go has %q, CertificateProviders in pkg/apis/manager/v1alpha1/providers.go has %q: add what one of them lacks", issuers.Names(), listed)
 	}

@@ -15,6 +15,7 @@ import (
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/permissions"
@@ -72,7 +73,7 @@ func answered(t *testing.T, f Facts, results Results) Plan {
 
 // stepsOf returns the steps of a plan of an early stage.
 func stepsOf(plan Plan) []string {
-	return installtest.Each(plan.Steps, func(step rollout.Step) string { return string(step.Verb) + " " + step.Key() })
+	return lists.Map(plan.Steps, func(step rollout.Step) string { return string(step.Verb) + " " + step.Key() })
 }
 
 // Each stage waits for what the previous one wrote: metadata, lifted roles, their bindings.

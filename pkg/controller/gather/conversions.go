@@ -24,7 +24,7 @@ import (
 // Convertible returns the definitions whose conversion a ClusterServiceVersion declares, or that call a Service
 // of its versions. A Service that another client deleted is known by its Deployment.
 func (g *Gatherer) Convertible(csv *operatorsv1alpha1.ClusterServiceVersion, ids []string) map[string]*apiextensionsv1.CustomResourceDefinition {
-	found := g.Caches.CRDs.Existing("", owners.ConversionCRDs(csv))
+	found := g.Caches.CRDs.Existing("", csvspec.ConversionCRDs(csv))
 	for _, service := range g.ownServiceNames(csv, ids) {
 		for _, crd := range g.Caches.CRDs.By(informers.ByConverter, csv.Namespace+"/"+service) {
 			found[crd.Name] = crd
@@ -36,7 +36,7 @@ func (g *Gatherer) Convertible(csv *operatorsv1alpha1.ClusterServiceVersion, ids
 // ConvertibleNames includes declared and recorded definitions before a cache shows their conversion.
 func (g *Gatherer) ConvertibleNames(csv *operatorsv1alpha1.ClusterServiceVersion) []string {
 	convertible := g.Convertible(csv, []string{informers.OwnerID(csv.Namespace, csv.Name)})
-	all := slices.AppendSeq(owners.ConversionCRDs(csv), maps.Keys(convertible))
+	all := slices.AppendSeq(csvspec.ConversionCRDs(csv), maps.Keys(convertible))
 	if recorded := g.Caches.Rollouts.Get(csv.Namespace, csv.Name); recorded != nil {
 		for _, d := range recorded.Status.Deployments {
 			for _, w := range d.Webhooks {
@@ -89,7 +89,7 @@ func (g *Gatherer) otherConverters(own []string, crds map[string]*apiextensionsv
 func (g *Gatherer) foreignConversions(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage) (map[string]bool, error) {
 	versions := slices.Concat([]*operatorsv1alpha1.ClusterServiceVersion{csv}, relatives.Older, relatives.Newer)
 	foreign, decided := map[string]bool{}, map[string]bool{}
-	for _, name := range owners.ConversionCRDs(csv) {
+	for _, name := range csvspec.ConversionCRDs(csv) {
 		crd := g.Caches.CRDs.Get("", name)
 		if decided[name] || crd == nil || !conversion.SetUpByOther(crd) {
 			continue

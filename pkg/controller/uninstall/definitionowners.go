@@ -9,12 +9,13 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
 )
 
 // removeDefinitionOwners reads the API server, because a cache may lack an object.
 func (u *Uninstaller) removeDefinitionOwners(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, orphaned bool) error {
-	crds, err := u.Live.Definitions(ctx, owners.ConversionCRDs(csv))
+	crds, err := u.Live.Definitions(ctx, csvspec.ConversionCRDs(csv))
 	if err != nil {
 		return err
 	}

@@ -18,6 +18,11 @@ func Converts(csv *operatorsv1alpha1.ClusterServiceVersion, crd string) int {
 	})
 }
 
+// ConversionCRDs returns the CRDs that a CSV converts.
+func ConversionCRDs(csv *operatorsv1alpha1.ClusterServiceVersion) []string {
+	return slices.Concat(lists.Map(csv.Spec.WebhookDefinitions, func(d operatorsv1alpha1.WebhookDescription) []string { return d.ConversionCRDs })...)
+}
+
 // PendingConversion returns the conversion of a CRD until the manager sets up the one that the CSV declares; nil if it
 // declares none. It names the Service that the webhook will have, whose CA is not known yet. One version needs none.
 func PendingConversion(csv *operatorsv1alpha1.ClusterServiceVersion, crd *apiextensionsv1.CustomResourceDefinition) *apiextensionsv1.CustomResourceConversion {
@@ -55,9 +60,7 @@ func CRDDescriptions(csv *operatorsv1alpha1.ClusterServiceVersion) []operatorsv1
 // RequiredCRDs returns the names of the CRDs that a CSV owns, requires or converts.
 func RequiredCRDs(csv *operatorsv1alpha1.ClusterServiceVersion) []string {
 	names := lists.Map(CRDDescriptions(csv), func(d operatorsv1alpha1.CRDDescription) string { return d.Name })
-	for _, d := range csv.Spec.WebhookDefinitions {
-		names = append(names, d.ConversionCRDs...)
-	}
+	names = append(names, ConversionCRDs(csv)...)
 	slices.Sort(names)
 	return slices.Compact(names)
 }

@@ -121,12 +121,10 @@ var Orders = []schema.GroupResource{
 
 // The account of cert-manager is not known, so its own writes are not exempted.
 func (b backend) orderExemptions(manager, controlPlane string) []Exemption {
+	subjects := lists.Map(Orders, func(order schema.GroupResource) []subject { return namespacedSubjects(order.Group, order.Resource) })
 	orders := Exemption{
 		Name: "own-orders", What: "the manager's orders of its certificates",
-		namespaces: []string{b.namespace}, which: named(b.orders), who: userIn(manager),
-	}
-	for _, order := range Orders {
-		orders.subjects = append(orders.subjects, namespacedSubjects(order.Group, order.Resource)...)
+		subjects: slices.Concat(subjects...), namespaces: []string{b.namespace}, which: named(b.orders), who: userIn(manager),
 	}
 	if len(b.apis) == 0 {
 		return []Exemption{orders}

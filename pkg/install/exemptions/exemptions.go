@@ -11,6 +11,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/subscriptions"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 )
@@ -44,24 +45,20 @@ type Input struct {
 // requests. They are computed once for all webhooks.
 func For(in Input) func(operatorsv1alpha1.WebhookDescription) []Exemption {
 	all := exemptions(in)
-	return func(d operatorsv1alpha1.WebhookDescription) []Exemption { return exemptionsOf(all, in.Scope, d) }
-}
-
-func exemptionsOf(all []Exemption, s scope.Scope, d operatorsv1alpha1.WebhookDescription) []Exemption {
-	failsOpen := d.FailurePolicy != nil && *d.FailurePolicy == admissionregistrationv1.Ignore
-	if failsOpen || d.Type == operatorsv1alpha1.ConversionWebhook {
-		return nil
+	return func(d operatorsv1alpha1.WebhookDescription) []Exemption {
+		failsOpen := d.FailurePolicy != nil && *d.FailurePolicy == admissionregistrationv1.Ignore
+		if failsOpen || d.Type == operatorsv1alpha1.ConversionWebhook {
+			return nil
+		}
+		return lists.Filter(all, func(e Exemption) bool { return e.who != "" && e.interceptedBy(d, in.Scope) })
 	}
-	return slices.DeleteFunc(slices.Clone(all), func(e Exemption) bool { return e.who == "" || !e.interceptedBy(d, s) })
 }
 
 // ForWidestScope is for an operator that is not installed yet: it uses all that the install modes allow.
 func ForWidestScope(csv *operatorsv1alpha1.ClusterServiceVersion) func(operatorsv1alpha1.WebhookDescription) []Exemption {
 	widest := []string{csv.Namespace}
-	for _, mode := range csv.Spec.InstallModes {
-		if mode.Supported && mode.Type == operatorsv1alpha1.InstallModeTypeAllNamespaces {
-			widest = []string{metav1.NamespaceAll}
-		}
+	if slices.Contains(csv.Spec.InstallModes, operatorsv1alpha1.InstallMode{Type: operatorsv1alpha1.InstallModeTypeAllNamespaces, Supported: true}) {
+		widest = []string{metav1.NamespaceAll}
 	}
 	return For(Input{CSV: csv, Scope: scope.Scope{Namespaces: widest}})
 }

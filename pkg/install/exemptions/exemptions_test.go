@@ -10,6 +10,7 @@ import (
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
@@ -94,7 +95,7 @@ func TestSelfDeadlocks(t *testing.T) {
 			if test.group != nil {
 				in = guardedBy(installtest.ServedBy("manager", test.webhook...), test.group)
 			}
-			got := installtest.Each(For(in)(in.CSV.Spec.WebhookDefinitions[0]), func(e Exemption) string { return e.Name })
+			got := lists.Map(For(in)(in.CSV.Spec.WebhookDefinitions[0]), func(e Exemption) string { return e.Name })
 			installtest.Same(t, "exemptions", test.want, got)
 		})
 	}
@@ -105,7 +106,7 @@ func TestSelfDeadlocksOfOtherDeployments(t *testing.T) {
 	d := installtest.ServedBy("manager", installtest.AboutRequests(admissionregistrationv1.Create, "apps", "deployments"))
 	in := guardedBy(d, installtest.Targeting("shop"))
 	in.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs = installtest.Deployments(installtest.DeploymentOf("plain"), installtest.DeploymentOf("manager"))
-	got := installtest.Each(For(in)(d), func(e Exemption) string { return e.Name })
+	got := lists.Map(For(in)(d), func(e Exemption) string { return e.Name })
 	installtest.Same(t, "exemptions", []string{"own-deployments", "other-deployments"}, got)
 	matcher := matcherOf(conditionsOf(in))
 	for name, test := range map[string]struct {
@@ -146,7 +147,7 @@ func TestSelfDeadlocksOfAPIServices(t *testing.T) {
 			d := installtest.ServedBy("manager", installtest.AboutRequests(admissionregistrationv1.Update, "apiregistration.k8s.io", test.resource))
 			in := guardedBy(d, test.group...)
 			in.CSV.Spec.APIServiceDefinitions.Owned = owningPonds("manager")
-			got := installtest.Each(For(in)(d), func(e Exemption) string { return e.Name })
+			got := lists.Map(For(in)(d), func(e Exemption) string { return e.Name })
 			installtest.Same(t, "exemptions", test.want, got)
 		})
 	}

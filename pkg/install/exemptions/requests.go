@@ -58,12 +58,9 @@ func update(group, resource string) subject {
 // With matchPolicy Equivalent a rule for one version matches all versions.
 func intercepts(d operatorsv1alpha1.WebhookDescription, s subject) bool {
 	return slices.ContainsFunc(d.Rules, func(r admissionregistrationv1.RuleWithOperations) bool {
-		return hasOrAll(r.APIGroups, s.Group) && coversResource(r, s) && coversOperation(r, s) && rules.CoversExtent(r, s.extent)
+		inGroup := slices.Contains(r.APIGroups, "*") || slices.Contains(r.APIGroups, s.Group)
+		return inGroup && coversResource(r, s) && coversOperation(r, s) && rules.CoversExtent(r, s.extent)
 	})
-}
-
-func hasOrAll(items []string, item string) bool {
-	return slices.Contains(items, "*") || slices.Contains(items, item)
 }
 
 // As in the API server, "*" is every resource without subresources, and "*/*" is everything.

@@ -2,7 +2,6 @@ package owners
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -17,6 +16,7 @@ import (
 	operatorsv2 "github.com/operator-framework/api/pkg/operators/v2"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
@@ -54,17 +54,12 @@ func DefinitionOwnersOf(csv *operatorsv1alpha1.ClusterServiceVersion, deployment
 }
 
 func convertedDefinitions(csv *operatorsv1alpha1.ClusterServiceVersion, deployment string, services []string, crds map[string]*apiextensionsv1.CustomResourceDefinition) []metav1.OwnerReference {
-	var definitions []metav1.OwnerReference
-	for _, name := range slices.Sorted(maps.Keys(crds)) {
-		crd := crds[name]
-		i := csvspec.Converts(csv, name)
+	return lists.FilterMap(lists.ByKey(crds), func(crd *apiextensionsv1.CustomResourceDefinition) (metav1.OwnerReference, bool) {
+		i := csvspec.Converts(csv, crd.Name)
 		declared := i >= 0 && csv.Spec.WebhookDefinitions[i].DeploymentName == deployment
 		namespace, service := ConvertedBy(crd)
-		if crd.DeletionTimestamp == nil && (declared || namespace == csv.Namespace && slices.Contains(services, service)) {
-			definitions = append(definitions, definitionOwner(crd))
-		}
-	}
-	return definitions
+		return definitionOwner(crd), crd.DeletionTimestamp == nil && (declared || namespace == csv.Namespace && slices.Contains(services, service))
+	})
 }
 
 func eachOnce(owners []metav1.OwnerReference) []metav1.OwnerReference {
@@ -129,16 +124,7 @@ func HasDefinitionOwner(o metav1.Object) bool {
 
 // ConvertsLike reports whether a CSV converts a CRD that another CSV also converts.
 func ConvertsLike(csv, other *operatorsv1alpha1.ClusterServiceVersion) bool {
-	return slices.ContainsFunc(ConversionCRDs(other), func(crd string) bool { return csvspec.Converts(csv, crd) >= 0 })
-}
-
-// ConversionCRDs returns the CRDs that a CSV converts.
-func ConversionCRDs(csv *operatorsv1alpha1.ClusterServiceVersion) []string {
-	var all []string
-	for _, d := range csv.Spec.WebhookDefinitions {
-		all = append(all, d.ConversionCRDs...)
-	}
-	return all
+	return slices.ContainsFunc(csvspec.ConversionCRDs(other), func(crd string) bool { return csvspec.Converts(csv, crd) >= 0 })
 }
 
 // Cleanup is what to do with an object of a converter when its conversion ends.

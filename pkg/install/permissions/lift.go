@@ -40,7 +40,7 @@ func Lift(g Grants) []metav1.Object {
 		if b.RoleRef.Kind != "Role" || role == nil {
 			continue
 		}
-		for _, namespace := range liftedTo(g.CSV.Namespace, g.Targets) {
+		for _, namespace := range g.Elsewhere() {
 			accounts := slices.DeleteFunc(accountsIn(b, g.CSV.Namespace), func(account string) bool { return !g.lifts(account, role, namespace) })
 			if len(accounts) > 0 {
 				lifted.add(g, role, b.Name, namespace, accounts)
@@ -52,11 +52,6 @@ func Lift(g Grants) []metav1.Object {
 
 type lifted struct{ roles, bindings []metav1.Object }
 
-// liftedTo returns the namespaces, except its own, in which an operator needs its permissions.
-func liftedTo(own string, targets []string) []string {
-	return slices.DeleteFunc(GrantedIn(own, targets), func(namespace string) bool { return namespace == own })
-}
-
 // Another client may grant the rules in the namespace already.
 func (g Grants) lifts(account string, role *rbacv1.Role, namespace string) bool {
 	asked := csvspec.RulesOf(g.CSV.Spec.InstallStrategy.StrategySpec.Permissions, account)
@@ -67,13 +62,9 @@ func (g Grants) lifts(account string, role *rbacv1.Role, namespace string) bool 
 }
 
 func accountsIn(b *rbacv1.RoleBinding, namespace string) []string {
-	var accounts []string
-	for _, subject := range b.Subjects {
-		if subject.Kind == rbacv1.ServiceAccountKind && subject.Namespace == namespace {
-			accounts = append(accounts, subject.Name)
-		}
-	}
-	return accounts
+	return lists.FilterMap(b.Subjects, func(subject rbacv1.Subject) (string, bool) {
+		return subject.Name, subject.Kind == rbacv1.ServiceAccountKind && subject.Namespace == namespace
+	})
 }
 
 func (l *lifted) add(g Grants, role *rbacv1.Role, binding, namespace string, accounts []string) {
@@ -138,7 +129,9 @@ func inNamespace(namespace, name string) string {
 }
 
 // Elsewhere returns the other namespaces to which permissions are lifted. [""] is all namespaces.
-func (g Grants) Elsewhere() []string { return liftedTo(g.CSV.Namespace, g.Targets) }
+func (g Grants) Elsewhere() []string {
+	return slices.DeleteFunc(GrantedIn(g.CSV.Namespace, g.Targets), func(namespace string) bool { return namespace == g.CSV.Namespace })
+}
 
 // AddForeign adds a role or a binding that another client created.
 func (g Grants) AddForeign(o metav1.Object) {

@@ -12,6 +12,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
@@ -112,7 +113,7 @@ func linesOf(t *testing.T, lifted []metav1.Object) []string {
 		if !IsLifted(o) || !csvspec.HasOwnerLabels(o, installtest.Operator(nil)) || len(o.GetOwnerReferences()) > 0 {
 			t.Errorf("%s: labels %v, owners %v", o.GetName(), o.GetLabels(), o.GetOwnerReferences())
 		}
-		what := installtest.Each(RulesOf(o), func(r rbacv1.PolicyRule) string {
+		what := lists.Map(RulesOf(o), func(r rbacv1.PolicyRule) string {
 			return strings.Join(r.Verbs, ",") + " " + strings.Join(r.Resources, ",")
 		})
 		role, subjects := Bound(o)

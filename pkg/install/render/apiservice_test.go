@@ -12,6 +12,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
@@ -68,9 +69,9 @@ func TestAPIServicesShareTheService(t *testing.T) {
 	installtest.Owning(installtest.Owning(csv, "Pond", "manager", 443), "Lake", "manager", 0)
 	desired := Objects(inputOf(csv))
 	served := desired.Deployments[0]
-	got := installtest.Each(served.Webhooks, func(w Webhook) string { return w.Description.GenerateName })
+	got := lists.Map(served.Webhooks, func(w Webhook) string { return w.Description.GenerateName })
 	installtest.Same(t, "registered", []string{"v1.ponds.example.com", "v.shop.example.com", "w.shop.example.com"}, got)
-	ports := installtest.Each(served.Service.Spec.Ports, func(p corev1.ServicePort) string { return p.Name + " to " + p.TargetPort.String() })
+	ports := lists.Map(served.Service.Spec.Ports, func(p corev1.ServicePort) string { return p.Name + " to " + p.TargetPort.String() })
 	installtest.Same(t, "ports", []string{"443 to 443", "444 to 9443"}, ports)
 	if plain := desired.Deployments[1]; plain.Service != nil || plain.AuthDelegator != nil || plain.AuthReader != nil {
 		t.Error("a Deployment that serves nothing has a Service, or bindings")

@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/subscriptions"
 )
 
@@ -33,13 +34,9 @@ func WithCertificate(pod corev1.PodSpec, secretName string) corev1.PodSpec {
 // DisplacedVolumes returns the author's volumes that the serving certificate replaces.
 func DisplacedVolumes(pod corev1.PodSpec) []string {
 	mounted := WithCertificate(pod, "")
-	var displaced []string
-	for _, v := range pod.Volumes {
-		if !slices.ContainsFunc(mounted.Volumes, func(m corev1.Volume) bool { return equality.Semantic.DeepEqual(m, v) }) {
-			displaced = append(displaced, v.Name)
-		}
-	}
-	return displaced
+	return lists.FilterMap(pod.Volumes, func(v corev1.Volume) (string, bool) {
+		return v.Name, !slices.ContainsFunc(mounted.Volumes, func(m corev1.Volume) bool { return equality.Semantic.DeepEqual(m, v) })
+	})
 }
 
 // mountEverywhere includes init containers with a mount at the path. It returns the replaced volumes.

@@ -7,6 +7,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
@@ -110,7 +111,7 @@ func TestCertificateVolumes(t *testing.T) {
 			})
 			pod := rendered(t, inputOf(installtest.Operator(installtest.Deployments(spec), installtest.ServedBy("manager")))).Object.Spec.Template.Spec
 
-			volumes := installtest.Each(pod.Volumes, func(v corev1.Volume) string { return v.Name + "=" + v.Secret.SecretName })
+			volumes := lists.Map(pod.Volumes, func(v corev1.Volume) string { return v.Name + "=" + v.Secret.SecretName })
 			want := []string{test.wantVolumes, test.wantInit, test.wantManager, test.wantSidecar}
 			got := []string{strings.Join(volumes, " "), mountsOf(pod.InitContainers...), mountsOf(pod.Containers[0]), mountsOf(pod.Containers[1])}
 			installtest.Same(t, "volumes, mounts of init containers, of manager, of sidecar", want, got)

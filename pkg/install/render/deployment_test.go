@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
@@ -21,7 +22,7 @@ func TestDeploymentMetadata(t *testing.T) {
 		"team": "shop", "olm.managed": "true", "olm.owner": "shop.v1", "olm.owner.namespace": "shop", "olm.owner.kind": "ClusterServiceVersion",
 	}, d.Labels)
 	installtest.Same(t, "annotations", map[string]string{"olm-webhook-manager.io/replicas": "2"}, d.Annotations)
-	installtest.Same(t, "uids of the owners", []types.UID{"uid-of-shop"}, installtest.Each(d.OwnerReferences, func(r metav1.OwnerReference) types.UID { return r.UID }))
+	installtest.Same(t, "uids of the owners", []types.UID{"uid-of-shop"}, lists.Map(d.OwnerReferences, func(r metav1.OwnerReference) types.UID { return r.UID }))
 }
 
 func TestPodMetadata(t *testing.T) {

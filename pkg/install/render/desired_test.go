@@ -10,6 +10,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/requirements"
 )
@@ -65,7 +66,7 @@ func TestDeploymentsOfOneName(t *testing.T) {
 		d.GenerateName = fmt.Sprintf("v%d.example.com", i)
 		csv.Spec.WebhookDefinitions = append(csv.Spec.WebhookDefinitions, d)
 	}
-	installtest.Same(t, "webhooks of each Deployment", []int{5001, 0}, installtest.Each(Objects(inputOf(csv)).Deployments, func(d Deployment) int { return len(d.Webhooks) }))
+	installtest.Same(t, "webhooks of each Deployment", []int{5001, 0}, lists.Map(Objects(inputOf(csv)).Deployments, func(d Deployment) int { return len(d.Webhooks) }))
 	const unmet = `Deployment manager: spec.install.spec.deployments[0], [1], [2] and 4997 more have the name "manager": give each its own`
 	installtest.Same(t, "unmet", unmet, requirements.Check(requirements.Facts{CSV: csv}).Unmet())
 }

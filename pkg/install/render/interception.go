@@ -46,14 +46,10 @@ func interceptionOf(in Input, d operatorsv1alpha1.WebhookDescription) Intercepti
 }
 
 func operations(rule admissionregistrationv1.RuleWithOperations) string {
-	var all []string
-	for _, o := range rule.Operations {
-		if o == admissionregistrationv1.OperationAll {
-			return "every operation"
-		}
-		all = append(all, string(o))
+	if slices.Contains(rule.Operations, admissionregistrationv1.OperationAll) {
+		return "every operation"
 	}
-	return strings.Join(all, ", ")
+	return strings.Join(lists.Map(rule.Operations, func(o admissionregistrationv1.OperationType) string { return string(o) }), ", ")
 }
 
 // whereabouts formats the resources that a rule matches, with their namespaces.

@@ -13,6 +13,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
@@ -54,7 +55,7 @@ func TestServicePorts(t *testing.T) {
 			}
 			d := rendered(t, inputOf(installtest.Operator(installtest.Deployments(installtest.DeploymentOf("manager")), webhooks...)))
 
-			got := installtest.Each(d.Service.Spec.Ports, func(p corev1.ServicePort) string {
+			got := lists.Map(d.Service.Spec.Ports, func(p corev1.ServicePort) string {
 				return fmt.Sprintf("%s: %d to %s", p.Name, p.Port, p.TargetPort.String())
 			})
 			installtest.Same(t, "ports of the Service", test.want, got)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/webhookconfig"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/exemptions"
@@ -27,38 +28,13 @@ func webhook(in Input, d operatorsv1alpha1.WebhookDescription, port int32) Webho
 		w.Registration = &admissionregistrationv1.ValidatingWebhookConfiguration{
 			TypeMeta:   configurationType("ValidatingWebhookConfiguration"),
 			ObjectMeta: configurationMeta(in, d),
-			Webhooks: []admissionregistrationv1.ValidatingWebhook{{
-				Name:                    d.GenerateName,
-				ClientConfig:            clientConfig(in, d, port),
-				Rules:                   defaultedRules(d),
-				FailurePolicy:           defaulted(d.FailurePolicy, admissionregistrationv1.Fail),
-				MatchPolicy:             defaulted(d.MatchPolicy, admissionregistrationv1.Equivalent),
-				NamespaceSelector:       in.Scope.WebhookSelector(),
-				ObjectSelector:          defaulted(d.ObjectSelector, metav1.LabelSelector{}),
-				SideEffects:             d.SideEffects,
-				TimeoutSeconds:          defaulted(d.TimeoutSeconds, 10),
-				AdmissionReviewVersions: d.AdmissionReviewVersions,
-				MatchConditions:         matchConditions(in, d),
-			}},
+			Webhooks:   []admissionregistrationv1.ValidatingWebhook{webhookconfig.Validating(admissionWebhook(in, d, port))},
 		}
 	case operatorsv1alpha1.MutatingAdmissionWebhook:
 		w.Registration = &admissionregistrationv1.MutatingWebhookConfiguration{
 			TypeMeta:   configurationType("MutatingWebhookConfiguration"),
 			ObjectMeta: configurationMeta(in, d),
-			Webhooks: []admissionregistrationv1.MutatingWebhook{{
-				Name:                    d.GenerateName,
-				ClientConfig:            clientConfig(in, d, port),
-				Rules:                   defaultedRules(d),
-				FailurePolicy:           defaulted(d.FailurePolicy, admissionregistrationv1.Fail),
-				MatchPolicy:             defaulted(d.MatchPolicy, admissionregistrationv1.Equivalent),
-				NamespaceSelector:       in.Scope.WebhookSelector(),
-				ObjectSelector:          defaulted(d.ObjectSelector, metav1.LabelSelector{}),
-				SideEffects:             d.SideEffects,
-				TimeoutSeconds:          defaulted(d.TimeoutSeconds, 10),
-				AdmissionReviewVersions: d.AdmissionReviewVersions,
-				MatchConditions:         matchConditions(in, d),
-				ReinvocationPolicy:      defaulted(d.ReinvocationPolicy, admissionregistrationv1.NeverReinvocationPolicy),
-			}},
+			Webhooks:   []admissionregistrationv1.MutatingWebhook{admissionWebhook(in, d, port)},
 		}
 	case operatorsv1alpha1.ConversionWebhook:
 		w.Conversions = conversions(in, d, port)
@@ -66,6 +42,24 @@ func webhook(in Input, d operatorsv1alpha1.WebhookDescription, port int32) Webho
 		w.Registration = apiService(in, d, port)
 	}
 	return w
+}
+
+// A validating webhook has the same fields, except for reinvocationPolicy.
+func admissionWebhook(in Input, d operatorsv1alpha1.WebhookDescription, port int32) admissionregistrationv1.MutatingWebhook {
+	return admissionregistrationv1.MutatingWebhook{
+		Name:                    d.GenerateName,
+		ClientConfig:            clientConfig(in, d, port),
+		Rules:                   defaultedRules(d),
+		FailurePolicy:           defaulted(d.FailurePolicy, admissionregistrationv1.Fail),
+		MatchPolicy:             defaulted(d.MatchPolicy, admissionregistrationv1.Equivalent),
+		NamespaceSelector:       in.Scope.WebhookSelector(),
+		ObjectSelector:          defaulted(d.ObjectSelector, metav1.LabelSelector{}),
+		SideEffects:             d.SideEffects,
+		TimeoutSeconds:          defaulted(d.TimeoutSeconds, 10),
+		AdmissionReviewVersions: d.AdmissionReviewVersions,
+		MatchConditions:         matchConditions(in, d),
+		ReinvocationPolicy:      defaulted(d.ReinvocationPolicy, admissionregistrationv1.NeverReinvocationPolicy),
+	}
 }
 
 func configurationType(kind string) metav1.TypeMeta {
@@ -119,13 +113,11 @@ func caBundle(trust Trust) []byte {
 }
 
 func defaultedRules(d operatorsv1alpha1.WebhookDescription) []admissionregistrationv1.RuleWithOperations {
-	var withDefaults []admissionregistrationv1.RuleWithOperations
-	for _, r := range d.Rules {
+	return lists.Map(d.Rules, func(r admissionregistrationv1.RuleWithOperations) admissionregistrationv1.RuleWithOperations {
 		rule := *r.DeepCopy()
 		rule.Scope = defaulted(rule.Scope, admissionregistrationv1.AllScopes)
-		withDefaults = append(withDefaults, rule)
-	}
-	return withDefaults
+		return rule
+	})
 }
 
 func defaulted[T any](value *T, otherwise T) *T {
@@ -183,9 +175,8 @@ type Conversion struct {
 func conversions(in Input, d operatorsv1alpha1.WebhookDescription, port int32) []Conversion {
 	path := ptr.Deref(d.WebhookPath, "/")
 	trust := in.Trust[d.DeploymentName]
-	var all []Conversion
-	for _, crd := range d.ConversionCRDs {
-		all = append(all, Conversion{CRD: crd, Generation: trust.Generation, Delegated: trust.Delegated, Annotations: in.Config.Propagated(), Spec: apiextensionsv1.CustomResourceConversion{
+	return lists.Map(d.ConversionCRDs, func(crd string) Conversion {
+		return Conversion{CRD: crd, Generation: trust.Generation, Delegated: trust.Delegated, Annotations: in.Config.Propagated(), Spec: apiextensionsv1.CustomResourceConversion{
 			Strategy: apiextensionsv1.WebhookConverter,
 			Webhook: &apiextensionsv1.WebhookConversion{
 				ClientConfig: &apiextensionsv1.WebhookClientConfig{
@@ -196,7 +187,6 @@ func conversions(in Input, d operatorsv1alpha1.WebhookDescription, port int32) [
 				},
 				ConversionReviewVersions: d.AdmissionReviewVersions,
 			},
-		}})
-	}
-	return all
+		}}
+	})
 }

@@ -9,6 +9,7 @@ import (
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
@@ -190,7 +191,7 @@ func TestMatchConditions(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			in := inputOf(installtest.Conditioned(test.annotation))
 			in.Manager = installtest.ManagerUser
-			got := installtest.Each(validatingOf(rendered(t, in).Webhooks[0]).Webhooks[0].MatchConditions, func(c admissionregistrationv1.MatchCondition) string { return c.Name })
+			got := lists.Map(validatingOf(rendered(t, in).Webhooks[0]).Webhooks[0].MatchConditions, func(c admissionregistrationv1.MatchCondition) string { return c.Name })
 			installtest.Same(t, "conditions", test.want, got)
 		})
 	}

@@ -30,22 +30,20 @@ func requiredAccount(f Facts, name string) operatorsv1alpha1.RequirementStatus {
 	case account == nil:
 		result.Status = operatorsv1alpha1.RequirementStatusReasonNotPresent
 		result.Message = fmt.Sprintf("Service account does not exist: create it, with the permissions that spec.install.spec asks for, in namespace %s", f.CSV.Namespace)
-		return result
 	case ownedByAnotherCSV(account, f.CSV):
 		result.Status = operatorsv1alpha1.RequirementStatusReasonPresentNotSatisfied
 		result.Message = "Service account is owned by another ClusterServiceVersion"
-		return result
 	case csvspec.PermissionCombinations(f.CSV) > csvspec.MaxGrants:
 		result.Status = operatorsv1alpha1.RequirementStatusReasonPresentNotSatisfied
 		result.Message = fmt.Sprintf("the rules of spec.install.spec.permissions and clusterPermissions have more than %d combinations of verb, group, resource and name: name fewer in each", csvspec.MaxGrants)
-		return result
-	}
-	result.Status, result.UUID = operatorsv1alpha1.RequirementStatusReasonPresent, string(account.UID)
-	var lacks []string
-	result.Dependents, lacks = requiredRules(f, name)
-	if len(lacks) > 0 {
-		result.Status = operatorsv1alpha1.RequirementStatusReasonPresentNotSatisfied
-		result.Message = "Policy rule not satisfied for service account: " + strings.Join(lacks, "; ")
+	default:
+		result.Status, result.UUID = operatorsv1alpha1.RequirementStatusReasonPresent, string(account.UID)
+		var lacks []string
+		result.Dependents, lacks = requiredRules(f, name)
+		if len(lacks) > 0 {
+			result.Status = operatorsv1alpha1.RequirementStatusReasonPresentNotSatisfied
+			result.Message = "Policy rule not satisfied for service account: " + strings.Join(lacks, "; ")
+		}
 	}
 	return result
 }

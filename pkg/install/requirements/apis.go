@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/sets"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
@@ -25,8 +26,7 @@ const unaggregated = "the API server of this cluster does not pass requests on t
 
 // requiredAPIServices checks the APIServices of other operators. OLM v0 reports only their status.
 func requiredAPIServices(f Facts) []operatorsv1alpha1.RequirementStatus {
-	var results []operatorsv1alpha1.RequirementStatus
-	for _, d := range f.CSV.Spec.APIServiceDefinitions.Required {
+	return lists.Map(f.CSV.Spec.APIServiceDefinitions.Required, func(d operatorsv1alpha1.APIServiceDescription) operatorsv1alpha1.RequirementStatus {
 		result := apiServiceStatus(d)
 		result.Status = operatorsv1alpha1.RequirementStatusReasonNotPresent
 		service := f.APIServices[result.Name]
@@ -45,9 +45,8 @@ func requiredAPIServices(f Facts) []operatorsv1alpha1.RequirementStatus {
 		default:
 			result.Status, result.UUID = operatorsv1alpha1.RequirementStatusReasonPresent, string(service.UID)
 		}
-		results = append(results, result)
-	}
-	return results
+		return result
+	})
 }
 
 // Available reports whether API servers forward requests to an APIService.
@@ -107,8 +106,7 @@ func apiServiceStatus(d operatorsv1alpha1.APIServiceDescription) operatorsv1alph
 
 // nativeAPIs checks the kinds that any server of the cluster must serve.
 func nativeAPIs(f Facts) []operatorsv1alpha1.RequirementStatus {
-	var results []operatorsv1alpha1.RequirementStatus
-	for _, api := range f.CSV.Spec.NativeAPIs {
+	return lists.Map(f.CSV.Spec.NativeAPIs, func(api metav1.GroupVersionKind) operatorsv1alpha1.RequirementStatus {
 		result := operatorsv1alpha1.RequirementStatus{
 			Group: api.Group, Version: api.Version, Kind: api.Kind, Name: fmt.Sprintf("%s.%s.%s", api.Kind, api.Version, api.Group),
 			Status: operatorsv1alpha1.RequirementStatusReasonPresent, Message: "Native API exists",
@@ -119,9 +117,8 @@ func nativeAPIs(f Facts) []operatorsv1alpha1.RequirementStatus {
 		case !f.APIs[kind] && !f.Undiscovered[kind.GroupVersion()]:
 			result.Status, result.Message = operatorsv1alpha1.RequirementStatusReasonNotPresent, "Native API does not exist"
 		}
-		results = append(results, result)
-	}
-	return results
+		return result
+	})
 }
 
 // No event announces that the API server has updated its discovery after a change of an APIService or CRD.
@@ -153,18 +150,10 @@ func requeueAfter(f Facts) time.Duration {
 
 // Without aggregation no APIService announces a native API.
 func unserved(f Facts) []schema.GroupVersionKind {
-	var kinds []schema.GroupVersionKind
-	for _, kind := range csvspec.RequiredAPIs(f.CSV) {
-		if f.APIServices[csvspec.APIServiceName(kind.Group, kind.Version)] != nil && !f.APIs[kind] {
-			kinds = append(kinds, kind)
-		}
-	}
-	for _, api := range f.CSV.Spec.NativeAPIs {
-		if f.NoAggregator && !f.APIs[schema.GroupVersionKind(api)] {
-			kinds = append(kinds, schema.GroupVersionKind(api))
-		}
-	}
-	return kinds
+	return lists.Filter(csvspec.RequiredAPIs(f.CSV), func(kind schema.GroupVersionKind) bool {
+		announced := f.APIServices[csvspec.APIServiceName(kind.Group, kind.Version)] != nil
+		return !f.APIs[kind] && (announced || f.NoAggregator && slices.Contains(f.CSV.Spec.NativeAPIs, metav1.GroupVersionKind(kind)))
+	})
 }
 
 // DiscoveryPath returns the discovery path of a version of a group.

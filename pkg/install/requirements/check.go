@@ -81,7 +81,7 @@ func Check(f Facts) Verdict {
 		Requirements: slices.Concat(
 			finalized(f),
 			requiredKubernetes(f),
-			requiredCRDs(f), convertibleCRDs(f),
+			CRDs(f, csvspec.CRDDescriptions(f.CSV)), convertibleCRDs(f),
 			requiredAPIServices(f), registrable(f), nativeAPIs(f),
 			distinctDeployments(f.CSV), unclaimedDeployments(f.CSV, claimed), requiredBackends(f.CSV),
 			requiredAccounts(f)),
@@ -101,13 +101,9 @@ func (v Verdict) Invalid() string {
 
 // Unmet returns the causes of all unmet requirements as one text.
 func (v Verdict) Unmet() string {
-	var all []string
-	for _, r := range v.Requirements {
-		if !csvstatus.Met(r) {
-			all = append(all, fmt.Sprintf("%s %s: %s", r.Kind, r.Name, r.Message))
-		}
-	}
-	return strings.Join(all, "; ")
+	return strings.Join(lists.FilterMap(v.Requirements, func(r operatorsv1alpha1.RequirementStatus) (string, bool) {
+		return fmt.Sprintf("%s %s: %s", r.Kind, r.Name, r.Message), !csvstatus.Met(r)
+	}), "; ")
 }
 
 // OLM v0 would update the Deployment from one to the other without end.
@@ -116,15 +112,10 @@ func distinctDeployments(csv *operatorsv1alpha1.ClusterServiceVersion) []operato
 	for i, spec := range csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
 		places[spec.Name] = append(places[spec.Name], fmt.Sprintf("[%d]", i))
 	}
-	var results []operatorsv1alpha1.RequirementStatus
-	for _, name := range csvspec.DeploymentNames(csv) {
-		if len(places[name]) == 1 {
-			continue
-		}
-		results = append(results, unmetDeployment(name, operatorsv1alpha1.RequirementStatusReasonPresentNotSatisfied,
-			fmt.Sprintf("spec.install.spec.deployments%s have the name %q: give each its own", few(places[name], ", "), name)))
-	}
-	return results
+	return lists.FilterMap(csvspec.DeploymentNames(csv), func(name string) (operatorsv1alpha1.RequirementStatus, bool) {
+		message := fmt.Sprintf("spec.install.spec.deployments%s have the name %q: give each its own", few(places[name], ", "), name)
+		return unmetDeployment(name, operatorsv1alpha1.RequirementStatusReasonPresentNotSatisfied, message), len(places[name]) > 1
+	})
 }
 
 func unmetDeployment(name string, status operatorsv1alpha1.StatusReason, message string) operatorsv1alpha1.RequirementStatus {

@@ -18,26 +18,18 @@ func requiredKubernetes(f Facts) []operatorsv1alpha1.RequirementStatus {
 	if least == "" {
 		return nil
 	}
-	result := operatorsv1alpha1.RequirementStatus{
-		Group: operatorsv1alpha1.GroupName, Version: operatorsv1alpha1.GroupVersion,
-		Kind: operatorsv1alpha1.ClusterServiceVersionKind, Name: f.CSV.Name,
-		Status: operatorsv1alpha1.RequirementStatusReasonPresentNotSatisfied,
-	}
-	if f.Kubernetes == "" {
+	result := unmetCSV(f, "")
+	release, _, _ := strings.Cut(f.Kubernetes, "-")
+	served, unparsed := version.ParseSemantic(release)
+	wanted, err := version.ParseSemantic(least)
+	switch {
+	case f.Kubernetes == "":
 		if f.wasMet(result) {
 			result.Status = operatorsv1alpha1.RequirementStatusReasonPresent
 		}
 		result.Message = "the API server has not answered which version it is: see kubectl get --raw /version"
-		return []operatorsv1alpha1.RequirementStatus{result}
-	}
-	release, _, _ := strings.Cut(f.Kubernetes, "-")
-	served, err := version.ParseSemantic(release)
-	if err != nil {
+	case unparsed != nil:
 		result.Message = fmt.Sprintf("Server version parsing error: the API server reports that it is %q", f.Kubernetes)
-		return []operatorsv1alpha1.RequirementStatus{result}
-	}
-	wanted, err := version.ParseSemantic(least)
-	switch {
 	case err != nil:
 		result.Message = fmt.Sprintf("CSV version parsing error: write spec.minKubeVersion as major.minor.patch, not %q", least)
 	case served.LessThan(wanted):
@@ -54,7 +46,7 @@ func awaitsKubernetes(f Facts) bool {
 	if _, err := version.ParseSemantic(f.CSV.Spec.MinKubeVersion); err != nil {
 		return false
 	}
-	return f.Kubernetes == "" && f.CSV.Spec.MinKubeVersion != "" || slices.ContainsFunc(requiredKubernetes(f), func(r operatorsv1alpha1.RequirementStatus) bool {
+	return f.Kubernetes == "" || slices.ContainsFunc(requiredKubernetes(f), func(r operatorsv1alpha1.RequirementStatus) bool {
 		return r.Status != operatorsv1alpha1.RequirementStatusReasonPresent
 	})
 }
@@ -64,9 +56,12 @@ func finalized(f Facts) []operatorsv1alpha1.RequirementStatus {
 	if f.FinalizerProblem == "" {
 		return nil
 	}
-	return []operatorsv1alpha1.RequirementStatus{{
+	return []operatorsv1alpha1.RequirementStatus{unmetCSV(f, "does not keep the finalizer "+wellknown.FinalizerCSV+": "+f.FinalizerProblem)}
+}
+
+func unmetCSV(f Facts, message string) operatorsv1alpha1.RequirementStatus {
+	return operatorsv1alpha1.RequirementStatus{
 		Group: operatorsv1alpha1.GroupName, Version: operatorsv1alpha1.GroupVersion, Kind: operatorsv1alpha1.ClusterServiceVersionKind, Name: f.CSV.Name,
-		Status:  operatorsv1alpha1.RequirementStatusReasonPresentNotSatisfied,
-		Message: "does not keep the finalizer " + wellknown.FinalizerCSV + ": " + f.FinalizerProblem,
-	}}
+		Status: operatorsv1alpha1.RequirementStatusReasonPresentNotSatisfied, Message: message,
+	}
 }

@@ -9,6 +9,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
 )
 
@@ -47,13 +48,9 @@ func conversionViolations(csv *operatorsv1alpha1.ClusterServiceVersion) []Violat
 
 // NarrowerModes returns the supported install modes except AllNamespaces.
 func NarrowerModes(csv *operatorsv1alpha1.ClusterServiceVersion) []string {
-	var narrower []string
-	for _, mode := range csv.Spec.InstallModes {
-		if mode.Supported && mode.Type != operatorsv1alpha1.InstallModeTypeAllNamespaces {
-			narrower = append(narrower, string(mode.Type))
-		}
-	}
-	return narrower
+	return lists.FilterMap(csv.Spec.InstallModes, func(mode operatorsv1alpha1.InstallMode) (string, bool) {
+		return string(mode.Type), mode.Supported && mode.Type != operatorsv1alpha1.InstallModeTypeAllNamespaces
+	})
 }
 
 // protectedGroup reports whether no webhook may convert a CRD.

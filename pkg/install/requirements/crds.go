@@ -18,17 +18,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 )
 
-// OLM v0 checks one version of each CRD.
-func requiredCRDs(f Facts) []operatorsv1alpha1.RequirementStatus {
-	return versionsOf(f, csvspec.CRDDescriptions(f.CSV))
-}
-
-// OwnedCRDs checks the versions in spec.customresourcedefinitions.owned.
-func OwnedCRDs(f Facts) []operatorsv1alpha1.RequirementStatus {
-	return versionsOf(f, f.CSV.Spec.CustomResourceDefinitions.Owned)
-}
-
-func versionsOf(f Facts, descriptions []operatorsv1alpha1.CRDDescription) []operatorsv1alpha1.RequirementStatus {
+// CRDs checks all versions of described CRDs. OLM v0 checks one of each CRD.
+func CRDs(f Facts, descriptions []operatorsv1alpha1.CRDDescription) []operatorsv1alpha1.RequirementStatus {
 	return lists.Map(descriptions, func(d operatorsv1alpha1.CRDDescription) operatorsv1alpha1.RequirementStatus {
 		return requiredCRD(f.CRDs[d.Name], d, awaited(f, d))
 	})
@@ -72,11 +63,7 @@ func awaited(f Facts, wanted operatorsv1alpha1.CRDDescription) bool {
 }
 
 func awaitedVersions(f Facts) []string {
-	var versions []string
-	for _, d := range csvspec.CRDDescriptions(f.CSV) {
-		if awaited(f, d) {
-			versions = append(versions, csvspec.CRDVersion(d.Name, d.Version))
-		}
-	}
-	return versions
+	return lists.FilterMap(csvspec.CRDDescriptions(f.CSV), func(d operatorsv1alpha1.CRDDescription) (string, bool) {
+		return csvspec.CRDVersion(d.Name, d.Version), awaited(f, d)
+	})
 }

@@ -106,7 +106,7 @@ func TestOwnedCRDs(t *testing.T) {
 	csv.Spec.CustomResourceDefinitions.Owned = describing("b.example.com", "v1", "a.example.com", "v2", "a.example.com", "v1", "a.example.com", "v2")
 	facts := Facts{CSV: csv, CRDs: map[string]*apiextensionsv1.CustomResourceDefinition{"a.example.com": installtest.Definition("a.example.com")}}
 	var got []string
-	for _, r := range OwnedCRDs(facts) {
+	for _, r := range CRDs(facts, facts.CSV.Spec.CustomResourceDefinitions.Owned) {
 		got = append(got, Verdict{Requirements: []operatorsv1alpha1.RequirementStatus{r}}.Unmet())
 	}
 	const unserved = "CustomResourceDefinition a.example.com: CRD version not served: the ClusterServiceVersion names v2, served are v1"
@@ -140,7 +140,7 @@ func TestAwaitedVersions(t *testing.T) {
 			if test.definition != nil {
 				facts.CRDs["a.example.com"] = test.definition
 			}
-			verdict := Verdict{Requirements: requiredCRDs(facts), Awaited: awaitedVersions(facts)}
+			verdict := Verdict{Requirements: CRDs(facts, csvspec.CRDDescriptions(facts.CSV)), Awaited: awaitedVersions(facts)}
 			installtest.Same(t, "awaited", test.want, verdict.Awaited)
 			installtest.Same(t, "unmet", test.unmet, verdict.Unmet())
 		})

@@ -10,41 +10,54 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 )
 
 // A webhook with such a rule could refuse its own repair. Messages are OLM v0's, except that of the manager's group.
-var guards = []struct {
-	includes func(admissionregistrationv1.RuleWithOperations) bool
-	message  string
-	wayOut   string
-}{
+var guards = []guard{
 	{
-		onGroup("*"),
-		"webhook rules cannot include all groups",
-		"name the API groups that the webhook handles",
+		group:   "*",
+		message: "webhook rules cannot include all groups",
+		wayOut:  "name the API groups that the webhook handles",
 	},
 	{
-		onGroup(operatorsv1alpha1.GroupName),
-		"webhook rules cannot include the OLM group",
-		"remove operators.coreos.com from apiGroups",
+		group:   operatorsv1alpha1.GroupName,
+		message: "webhook rules cannot include the OLM group",
+		wayOut:  "remove operators.coreos.com from apiGroups",
 	},
 	{
-		onGroup(managerv1alpha1.GroupName),
-		"webhook rules cannot include the " + managerv1alpha1.GroupName + " group",
-		"remove it from apiGroups",
+		group:   managerv1alpha1.GroupName,
+		message: "webhook rules cannot include the " + managerv1alpha1.GroupName + " group",
+		wayOut:  "remove it from apiGroups",
 	},
 	{
-		both(onGroup(admissionregistrationv1.GroupName), onResource(
+		group: admissionregistrationv1.GroupName,
+		resources: []string{
 			"*",
 			"mutatingwebhookconfigurations", "mutatingwebhookconfiguration",
 			"validatingwebhookconfigurations", "validatingwebhookconfiguration",
-		)),
-		"webhook rules cannot include MutatingWebhookConfiguration or ValidatingWebhookConfiguration resources",
-		"name the other resources of admissionregistration.k8s.io that the webhook handles",
+		},
+		message: "webhook rules cannot include MutatingWebhookConfiguration or ValidatingWebhookConfiguration resources",
+		wayOut:  "name the other resources of admissionregistration.k8s.io that the webhook handles",
 	},
+}
+
+type guard struct {
+	group           string
+	resources       []string // and their subresources; all if empty
+	message, wayOut string
+}
+
+func (g guard) includedIn(rule admissionregistrationv1.RuleWithOperations) bool {
+	isGroup := func(group string) bool { return fold(group) == g.group }
+	isResource := func(resource string) bool {
+		parent, _, _ := strings.Cut(resource, "/")
+		return slices.Contains(g.resources, fold(parent))
+	}
+	return slices.ContainsFunc(rule.APIGroups, isGroup) && (len(g.resources) == 0 || slices.ContainsFunc(rule.Resources, isResource))
 }
 
 // protectedGroups are the API groups whose resources must not be intercepted or converted.
@@ -100,34 +113,8 @@ func ruleViolations(csv *operatorsv1alpha1.ClusterServiceVersion) []Violation {
 
 // Forbidden returns a message and a next step. As in OLM v0, operations, versions and scope are ignored.
 func Forbidden(rule admissionregistrationv1.RuleWithOperations) (message, wayOut string) {
-	for _, guard := range guards {
-		if guard.includes(rule) {
-			return guard.message, guard.wayOut
-		}
-	}
-	return "", ""
-}
-
-func onGroup(name string) func(admissionregistrationv1.RuleWithOperations) bool {
-	return func(rule admissionregistrationv1.RuleWithOperations) bool {
-		return slices.ContainsFunc(rule.APIGroups, func(group string) bool {
-			return fold(group) == name
-		})
-	}
-}
-
-// onResource matches rules for a resource or one of its subresources.
-func onResource(names ...string) func(admissionregistrationv1.RuleWithOperations) bool {
-	return func(rule admissionregistrationv1.RuleWithOperations) bool {
-		return slices.ContainsFunc(rule.Resources, func(resource string) bool {
-			parent, _, _ := strings.Cut(resource, "/")
-			return slices.Contains(names, fold(parent))
-		})
-	}
-}
-
-func both(one, other func(admissionregistrationv1.RuleWithOperations) bool) func(admissionregistrationv1.RuleWithOperations) bool {
-	return func(rule admissionregistrationv1.RuleWithOperations) bool { return one(rule) && other(rule) }
+	found := lists.First(guards, func(g guard) bool { return g.includedIn(rule) })
+	return found.message, found.wayOut
 }
 
 // The API server would not match a name with spaces: the rule is refused, because it would have no effect.

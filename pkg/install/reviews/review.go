@@ -3,7 +3,6 @@ package reviews
 
 import (
 	"encoding/json"
-	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -95,8 +94,7 @@ func reviewWith(called string, is metav1.TypeMeta, csv *operatorsv1alpha1.Cluste
 
 // example is a request that the rules of a webhook match.
 type example struct {
-	rules.Resource
-	version   schema.GroupVersion
+	rules.Served
 	operation admissionv1.Operation
 }
 
@@ -114,25 +112,17 @@ func exampleOf(d operatorsv1alpha1.WebhookDescription, c rules.Catalog) (e examp
 			}
 		}
 	}
-	return example{rules.Resource{Name: "configmaps", Kind: schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, Extent: rules.Namespaced}, schema.GroupVersion{Version: "v1"}, admissionv1.Create}, false
+	core := schema.GroupVersion{Version: "v1"}
+	return example{rules.Served{Resource: rules.Resource{Name: "configmaps", Kind: core.WithKind("ConfigMap"), Extent: rules.Namespaced}, Version: core}, admissionv1.Create}, false
 }
 
 func exampleIn(c rules.Catalog, rule admissionregistrationv1.RuleWithOperations, named string) (e example, known bool) {
-	for _, group := range rule.APIGroups {
-		for _, version := range slices.Sorted(maps.Keys(c.Groups[group])) {
-			one := rule
-			one.APIGroups = []string{group}
-			if !slices.Contains(rule.APIVersions, "*") && !slices.Contains(rule.APIVersions, version) {
-				continue
-			}
-			one.APIVersions = []string{version}
-			for _, r := range c.Find(one, named).Served {
-				operation := operationOf(rule, strings.Contains(r.Name, "/"))
-				return example{r, schema.GroupVersion{Group: group, Version: version}, operation}, operation != ""
-			}
-		}
+	found := c.Find(rule, named).Served
+	if len(found) == 0 {
+		return example{}, false
 	}
-	return example{}, false
+	operation := operationOf(rule, strings.Contains(found[0].Name, "/"))
+	return example{found[0], operation}, operation != ""
 }
 
 // operationOf returns the most common operation of a rule.
@@ -148,7 +138,7 @@ func operationOf(rule admissionregistrationv1.RuleWithOperations, below bool) ad
 
 func (e example) request(csv *operatorsv1alpha1.ClusterServiceVersion, d operatorsv1alpha1.WebhookDescription) *admissionv1.AdmissionRequest {
 	name, subresource, _ := strings.Cut(e.Name, "/")
-	resource := e.version.WithResource(name)
+	resource := e.Version.WithResource(name)
 	request := &admissionv1.AdmissionRequest{
 		UID: csv.UID, Kind: metav1.GroupVersionKind(e.Kind), Resource: metav1.GroupVersionResource(resource), SubResource: subresource,
 		Name: probeName, Operation: e.operation, DryRun: new(true), UserInfo: authenticationv1.UserInfo{Username: probeName, Groups: []string{"system:authenticated"}},

@@ -100,8 +100,14 @@ func definedExtent(crd *apiextensionsv1.CustomResourceDefinition) Extent {
 
 // Found is what a catalog knows about a resource in a rule.
 type Found struct {
-	Served  []Resource // what the rule matches, with the version in Kind unless it is a subresource's
-	unknown bool       // the catalog does not know all that the rule could match
+	Served  []Served // what the rule matches, by group, and then by version
+	unknown bool     // the catalog does not know all that the rule could match
+}
+
+// Served is a resource in the version in which it is served. The kind of a subresource may have another version.
+type Served struct {
+	Resource
+	Version schema.GroupVersion
 }
 
 // Find returns the resources of the catalog that a rule matches by one of its resources.
@@ -117,7 +123,7 @@ func (c Catalog) Find(rule admissionregistrationv1.RuleWithOperations, named str
 			f.unknown = f.unknown || versions[version] == nil
 			for _, r := range versions[version] {
 				if c.names(named, r.Name) && CoversExtent(rule, r.Extent) {
-					f.Served = append(f.Served, r)
+					f.Served = append(f.Served, Served{r, schema.GroupVersion{Group: group, Version: version}})
 				}
 			}
 		}

@@ -7,6 +7,8 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 )
 
 // Extent is the scope of a resource.
@@ -80,18 +82,13 @@ func (r *Reach) add(rule admissionregistrationv1.RuleWithOperations, group, name
 
 // Only writable ones, and no Namespaces.
 func inNoNamespace(group, subresource string) []string {
-	var all []string
-	for _, resource := range clusterScopedResources[group] {
-		if resource == "namespaces" || resource == "componentstatuses" {
-			continue
-		}
+	return lists.FilterMap(clusterScopedResources[group], func(resource string) (string, bool) {
 		text := schema.GroupResource{Group: group, Resource: resource}.String()
 		if subresource != "" && subresource != "*" {
 			text += "/" + subresource
 		}
-		all = append(all, text)
-	}
-	return all
+		return text, resource != "namespaces" && resource != "componentstatuses"
+	})
 }
 
 func limited(rule admissionregistrationv1.RuleWithOperations, e Extent) Extent {

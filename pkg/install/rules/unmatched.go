@@ -9,6 +9,8 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 )
 
 // Mismatch is a resource in a rule that matches no request.
@@ -52,7 +54,7 @@ func (c Catalog) explain(rule admissionregistrationv1.RuleWithOperations, named 
 		return fmt.Sprintf("no %s has the scope %s", quoted(named), *rule.Scope), "remove scope from the rule"
 	case len(elsewhere) > 0:
 		return fmt.Sprintf("%s of %s is not served in %s", quoted(named), groupsText(rule.APIGroups), strings.Join(rule.APIVersions, ", ")),
-			"add to apiVersions one that is served: " + strings.Join(c.versions(anyVersion, named), ", ")
+			"add to apiVersions one that is served: " + strings.Join(versionsOf(elsewhere), ", ")
 	case len(absent) == len(rule.APIGroups):
 		return fmt.Sprintf("%s is not served", groupsText(absent)), c.nearestGroup(absent)
 	default:
@@ -64,18 +66,9 @@ func (c Catalog) absent(groups []string) []string {
 	return slices.DeleteFunc(slices.Clone(groups), func(group string) bool { return c.Groups[group] != nil })
 }
 
-func (c Catalog) versions(rule admissionregistrationv1.RuleWithOperations, named string) []string {
-	var all []string
-	for _, group := range rule.APIGroups {
-		for _, version := range slices.Sorted(maps.Keys(c.Groups[group])) {
-			one := rule
-			one.APIGroups, one.APIVersions = []string{group}, []string{version}
-			if len(c.Find(one, named).Served) > 0 && !slices.Contains(all, version) {
-				all = append(all, version)
-			}
-		}
-	}
-	return all
+func versionsOf(served []Served) []string {
+	versions := lists.Map(served, func(s Served) string { return s.Version.Version })
+	return lists.Unique(versions, func(version string) string { return version })
 }
 
 func (c Catalog) nearestGroup(absent []string) string {
@@ -124,27 +117,23 @@ func (c Catalog) nearestResource(rule admissionregistrationv1.RuleWithOperations
 }
 
 func (c Catalog) elsewhere(named string) (group string, served bool) {
-	for _, group := range slices.Sorted(maps.Keys(c.Groups)) {
-		rule := admissionregistrationv1.RuleWithOperations{Rule: admissionregistrationv1.Rule{APIGroups: []string{group}, APIVersions: []string{"*"}}}
-		if !strings.HasPrefix(named, "*") && len(c.Find(rule, named).Served) > 0 {
-			return group, true
-		}
+	anyGroup := admissionregistrationv1.Rule{APIGroups: slices.Sorted(maps.Keys(c.Groups)), APIVersions: []string{"*"}}
+	found := c.Find(admissionregistrationv1.RuleWithOperations{Rule: anyGroup}, named).Served
+	if strings.HasPrefix(named, "*") || len(found) == 0 {
+		return "", false
 	}
-	return "", false
+	return found[0].Version.Group, true
 }
 
 func quoted(name string) string { return fmt.Sprintf("%.100q", name) }
 
 func groupsText(groups []string) string {
-	var shown []string
-	for _, group := range groups {
+	return strings.Join(lists.Map(groups, func(group string) string {
 		if group == "" {
-			shown = append(shown, "the core API group")
-			continue
+			return "the core API group"
 		}
-		shown = append(shown, "API group "+quoted(group))
-	}
-	return strings.Join(shown, ", ")
+		return "API group " + quoted(group)
+	}), ", ")
 }
 
 // Nearest ignores case. The edit distance is at most two, or one for a short name.

@@ -7,6 +7,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/rules"
 )
@@ -49,7 +50,7 @@ func TestUnmatchedRules(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			description := operatorsv1alpha1.WebhookDescription{Rules: []admissionregistrationv1.RuleWithOperations{test.rule}}
-			got := installtest.Each(rules.Mismatches(description, installtest.SomeCatalog()), func(u rules.Mismatch) string { return u.What + "; " + u.WayOut })
+			got := lists.Map(rules.Mismatches(description, installtest.SomeCatalog()), func(u rules.Mismatch) string { return u.What + "; " + u.WayOut })
 			installtest.Same(t, "(-want +got)", test.want, got)
 		})
 	}
@@ -62,5 +63,5 @@ func TestGroupsThatAreNotKnown(t *testing.T) {
 	d := operatorsv1alpha1.WebhookDescription{Rules: []admissionregistrationv1.RuleWithOperations{
 		installtest.RuleOn([]string{"till.example.org"}, []string{"v1"}, []string{"tills"}), installtest.RuleOn([]string{""}, []string{"v1"}, []string{"Pod"}),
 	}}
-	installtest.Same(t, "rules that match nothing", []int{1}, installtest.Each(rules.Mismatches(d, c), func(m rules.Mismatch) int { return m.Rule }))
+	installtest.Same(t, "rules that match nothing", []int{1}, lists.Map(rules.Mismatches(d, c), func(m rules.Mismatch) int { return m.Rule }))
 }

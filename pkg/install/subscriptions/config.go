@@ -9,6 +9,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 )
@@ -74,11 +75,7 @@ func (c Config) invalidDisabled(csv *operatorsv1alpha1.ClusterServiceVersion) []
 }
 
 func generateNames(csv *operatorsv1alpha1.ClusterServiceVersion) []string {
-	var names []string
-	for _, d := range csv.Spec.WebhookDefinitions {
-		if d.Type != operatorsv1alpha1.ConversionWebhook {
-			names = append(names, d.GenerateName)
-		}
-	}
-	return names
+	return lists.FilterMap(csv.Spec.WebhookDefinitions, func(d operatorsv1alpha1.WebhookDescription) (string, bool) {
+		return d.GenerateName, d.Type != operatorsv1alpha1.ConversionWebhook
+	})
 }

@@ -7,6 +7,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
@@ -75,7 +76,7 @@ func TestDisabled(t *testing.T) {
 			config := Config{Subscription: "shop", SubscriptionConfig: operatorsv1alpha1.SubscriptionConfig{
 				Annotations: map[string]string{"olm-webhook-manager.io/disabled-webhooks": test.value},
 			}}
-			disabled := installtest.Each(csv.Spec.WebhookDefinitions, config.Disabled)
+			disabled := lists.Map(csv.Spec.WebhookDefinitions, config.Disabled)
 			installtest.Same(t, "disabled", test.disabled, disabled)
 			installtest.Same(t, "refusals", test.refusals, config.Refusals(csv))
 		})

@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 )
 
 // Lister finds by name: every CSV needs its Subscription, so to list all each time would be too expensive.
@@ -66,12 +68,9 @@ func (in Lister) before(csv string) string {
 }
 
 func (in Lister) after(csv string) string {
-	var names []string
-	for _, replacing := range in.Replacing(csv) {
-		if replacing.Spec.Replaces == csv {
-			names = append(names, replacing.Name)
-		}
-	}
+	names := lists.FilterMap(in.Replacing(csv), func(other *operatorsv1alpha1.ClusterServiceVersion) (string, bool) {
+		return other.Name, other.Spec.Replaces == csv
+	})
 	if len(names) == 0 {
 		return ""
 	}

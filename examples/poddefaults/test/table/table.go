@@ -52,12 +52,8 @@ func (n *Namespace) CreateWith(t *testing.T, pod *corev1.Pod, applied map[string
 // expectDenied requires a message with all PodDefaults and every conflict.
 func (n *Namespace) expectDenied(t *testing.T, c *mergetest.Case) {
 	t.Helper()
-	var names []string
-	for _, d := range c.PodDefaults(n.Name) {
-		names = append(names, d.Name)
-	}
 	want := fmt.Sprintf("conflict occurred while applying poddefaults: %s on pod: pod err: [%s]; ",
-		strings.Join(names, ","), strings.Join(c.Conflicts, "; "))
+		merge.Names(c.PodDefaults(n.Name)), strings.Join(c.Conflicts, "; "))
 	eventually(t, func() (bool, any) {
 		_, err := n.create(t, &c.Pod)
 		return apierrors.IsForbidden(err) && strings.Contains(err.Error(), want), err

@@ -50,7 +50,7 @@ Failed/OwnerConflict. Use a group of your own.`,
 
 // unservedVersions leaves out definitions that the bundle does not have: OLM's library finds them.
 func unservedVersions(s *subject) {
-	for i, r := range requirements.OwnedCRDs(s.facts) {
+	for i, r := range requirements.CRDs(s.facts, s.CSV.Spec.CustomResourceDefinitions.Owned) {
 		if s.facts.CRDs[r.Name] != nil && !csvstatus.Met(r) {
 			s.reportCSV(fmt.Sprintf("spec.customresourcedefinitions.owned[%d].version", i), pending(r), "name a version that it serves, or have it serve this one")
 		}

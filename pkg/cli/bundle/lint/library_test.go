@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
@@ -164,7 +165,7 @@ func TestRemovedAPIsAreAsBadAsTheyAre(t *testing.T) {
 			f := readFiles(t, "../../../../examples/crdconversion/bundle-v2")
 			test.do(f)
 			spec(f)["minKubeVersion"] = test.oldest
-			got := installtest.Each(findingsOf(inspect(t, f), "olm-removed-apis"), func(f Finding) Level { return f.Level })
+			got := lists.Map(findingsOf(inspect(t, f), "olm-removed-apis"), func(f Finding) Level { return f.Level })
 			if want := []Level{test.want}; test.want == "" && len(got) > 0 || test.want != "" && !slices.Equal(got, want) {
 				t.Errorf("found as %q, want %q", got, test.want)
 			}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
@@ -69,5 +70,5 @@ func codes(r Report) []string {
 var must = installtest.Must
 
 func findingsOf(b *bundle.Bundle, code string) []Finding {
-	return installtest.Where(Run(b).Findings, func(f Finding) bool { return f.Code == code })
+	return lists.Filter(Run(b).Findings, func(f Finding) bool { return f.Code == code })
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle/internal/need"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/output"
@@ -200,7 +201,7 @@ func TestUnreadableMaliceIsNamed(t *testing.T) {
 	must(t, err)
 	var report Report
 	need.Limited(t, func() { report = Run(bundle.InspectFS(files, "malice\x1b[2J")) })
-	found := installtest.Each(report.Findings, func(f Finding) string { return f.Code + " " + f.File })
+	found := lists.Map(report.Findings, func(f Finding) string { return f.Code + " " + f.File })
 	installtest.Among(t, found,
 		"broken-file manifests/aliases.yaml", "not-an-object manifests/list.yaml", "not-an-object manifests/secrets.yaml", "broken-file manifests/deep.yaml",
 		"wrong-type manifests/quantity.yaml", "unknown-field manifests/many.yaml", "broken-file manifests/pipe.yaml", "stray-file manifests/.hidden.yaml",

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
@@ -32,7 +33,7 @@ func TestMissingSecretSaysWhere(t *testing.T) {
 			if test.path != "" {
 				f.container()["volumeMounts"] = list(map[string]any{"name": "v", "mountPath": test.path})
 			}
-			found := installtest.Each(findingsOf(inspect(t, f), "missing-secret"), func(f Finding) string { return f.Path })
+			found := lists.Map(findingsOf(inspect(t, f), "missing-secret"), func(f Finding) string { return f.Path })
 			installtest.Same(t, "found", test.want, found)
 		})
 	}

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/rules"
 )
@@ -57,7 +58,7 @@ func TestWildcardsAreReadAsTheAPIServerDoes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := readFiles(t, "../../../../examples/projectpolicy/bundle")
 			f.rule()["apiGroups"], f.rule()["resources"] = list("apps"), c.resources
-			said := installtest.Each(findingsOf(inspect(t, f), "wildcard-rule"), func(f Finding) string { return f.What })
+			said := lists.Map(findingsOf(inspect(t, f), "wildcard-rule"), func(f Finding) string { return f.What })
 			installtest.ContainsEach(t, said, c.want)
 		})
 	}
@@ -139,7 +140,7 @@ func TestRulesThatMatchNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := readFiles(t, "../../../../examples/projectpolicy/bundle")
 			f.rule()["apiGroups"], f.rule()["apiVersions"], f.rule()["resources"], f.rule()["scope"] = c.groups, c.versions, c.resources, "*"
-			found := installtest.Each(findingsOf(inspect(t, f), "rule-matches-nothing"), func(f Finding) string { return f.What + ": " + f.Remedy })
+			found := lists.Map(findingsOf(inspect(t, f), "rule-matches-nothing"), func(f Finding) string { return f.What + ": " + f.Remedy })
 			if len(found) != min(1, len(c.want)) {
 				t.Fatalf("found is %q", found)
 			}

@@ -16,6 +16,7 @@ import (
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 	"sigs.k8s.io/yaml"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/output"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
@@ -90,7 +91,7 @@ namespaceSelector: {matchLabels: {env: test}}, objectSelector: {matchLabels: {c:
 			"wherever the policy matches; namespaced objects only in namespaces with env=test, if c=d failurePolicy of the policy",
 		}},
 	} {
-		objects := installtest.Each(c.objects, func(text string) *unstructured.Unstructured { return parsed(t, text) })
+		objects := lists.Map(c.objects, func(text string) *unstructured.Unstructured { return parsed(t, text) })
 		const namespace, csv = "{apiVersion: v1, kind: Namespace, metadata: {name: shop}}", "{apiVersion: operators.coreos.com/v1alpha1, kind: ClusterServiceVersion, metadata: {name: shop.v1}}"
 		got := strings.Join(strings.Fields(printed(t, namespace, csv, objects...)), " ")
 		installtest.Contains(t, got, c.want...)

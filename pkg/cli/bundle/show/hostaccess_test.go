@@ -8,6 +8,7 @@ import (
 	"k8s.io/pod-security-admission/api"
 	"k8s.io/pod-security-admission/policy"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
@@ -94,5 +95,5 @@ func TestHostAccess(t *testing.T) {
 }
 
 func baseline() (all []policy.Check) {
-	return installtest.Where(policy.DefaultChecks(), func(check policy.Check) bool { return check.Level == api.LevelBaseline })
+	return lists.Filter(policy.DefaultChecks(), func(check policy.Check) bool { return check.Level == api.LevelBaseline })
 }

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
@@ -116,5 +117,5 @@ func TestEscalates(t *testing.T) {
 }
 
 func rows(permissions []Permission) [][]string {
-	return installtest.Each(permissions, func(p Permission) []string { return []string{p.Account, p.Where, p.Verbs, p.On} })
+	return lists.Map(permissions, func(p Permission) []string { return []string{p.Account, p.Where, p.Verbs, p.On} })
 }

@@ -9,6 +9,7 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/exitcode"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/doctor"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/output"
@@ -31,7 +32,7 @@ func TestDoctorExitCodes(t *testing.T) {
 		"a level that no one has added": {[]doctor.Level{"Notice"}, exitUnknown},
 	} {
 		t.Run(name, func(t *testing.T) {
-			findings := installtest.Each(test.levels, func(level doctor.Level) doctor.Finding { return doctor.Finding{Level: level} })
+			findings := lists.Map(test.levels, func(level doctor.Level) doctor.Finding { return doctor.Finding{Level: level} })
 			installtest.Same(t, "exit code", test.want, exitcode.Of(t.Context(), verdict(findings)))
 		})
 	}

@@ -103,7 +103,7 @@ func (o *authenticationOptions) frontProxies(a *authentication, client kubernete
 	case o.skipLookup || client == nil:
 		return nil, nil
 	default:
-		proxies, err := o.publishedFrontProxies(a, client)
+		proxies, err := publishedFrontProxies(a, client)
 		if err != nil && o.tolerateLookupFailure {
 			klog.ErrorS(err, "Cannot look up the front proxies of the cluster, continuing without them")
 			return nil, nil
@@ -112,7 +112,7 @@ func (o *authenticationOptions) frontProxies(a *authentication, client kubernete
 	}
 }
 
-func (o *authenticationOptions) publishedFrontProxies(a *authentication, client kubernetes.Interface) (authenticator.Request, error) {
+func publishedFrontProxies(a *authentication, client kubernetes.Interface) (authenticator.Request, error) {
 	ca, err := publishedCA("request-header", "requestheader-client-ca-file", client)
 	if err != nil {
 		return nil, err

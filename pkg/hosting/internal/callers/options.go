@@ -3,6 +3,7 @@
 package callers
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -105,12 +106,8 @@ func (o *authorizationOptions) addFlags(fs *pflag.FlagSet) {
 // Complete checks the flags. The kubeconfig is the default of the other kubeconfigs.
 func (o *Options) Complete(kubeconfig string) error {
 	o.authenticate = o.authenticate || o.authorize
-	if o.authentication.kubeconfig == "" {
-		o.authentication.kubeconfig = kubeconfig
-	}
-	if o.authorization.kubeconfig == "" {
-		o.authorization.kubeconfig = kubeconfig
-	}
+	o.authentication.kubeconfig = cmp.Or(o.authentication.kubeconfig, kubeconfig)
+	o.authorization.kubeconfig = cmp.Or(o.authorization.kubeconfig, kubeconfig)
 	return o.authentication.requestHeader.check()
 }
 

@@ -1,6 +1,7 @@
 package callers
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -29,20 +30,20 @@ const (
 	cachedPathBytes = 10000
 )
 
-func retryReview(ctx context.Context, review func() error) error {
+// createReview observes each attempt, and retries temporary errors.
+func createReview[T any](ctx context.Context, create func(context.Context, T, metav1.CreateOptions) (T, error), review T, observed results) (answer T, err error) {
 	var last error
 	backoff := wait.Backoff{Duration: 500 * time.Millisecond, Factor: 1.5, Jitter: 0.2, Steps: 5}
-	err := wait.ExponentialBackoffWithContext(ctx, backoff, func(context.Context) (bool, error) {
-		last = review()
+	err = wait.ExponentialBackoffWithContext(ctx, backoff, func(context.Context) (bool, error) {
+		began := time.Now()
+		answer, last = create(ctx, review, metav1.CreateOptions{})
+		observed.observeReview(last, began)
 		if temporary(last) {
 			return false, nil
 		}
 		return true, last
 	})
-	if last != nil {
-		return last
-	}
-	return err
+	return answer, cmp.Or(last, err)
 }
 
 func temporary(err error) bool {
@@ -60,13 +61,8 @@ type tokenReviewer struct {
 func (t *tokenReviewer) AuthenticateToken(ctx context.Context, token string) (*authenticator.Response, bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, reviewTimeout)
 	defer cancel()
-	var answer *authenticationv1.TokenReview
-	err := retryReview(ctx, func() (err error) {
-		began := time.Now()
-		answer, err = t.client.Create(ctx, &authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: token}}, metav1.CreateOptions{})
-		t.metrics.tokenReviews.observeReview(err, began)
-		return err
-	})
+	review := &authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: token}}
+	answer, err := createReview(ctx, t.client.Create, review, t.metrics.tokenReviews)
 	if err != nil {
 		klog.ErrorS(err, "Cannot create a TokenReview")
 		return nil, false, err
@@ -129,13 +125,7 @@ func (r *accessReviewer) review(ctx context.Context, spec authorizationv1.Subjec
 	if cached, ok := r.cache.Get(string(key)); ok {
 		return cached.(authorizationv1.SubjectAccessReviewStatus), nil
 	}
-	var answer *authorizationv1.SubjectAccessReview
-	err = retryReview(ctx, func() (err error) {
-		began := time.Now()
-		answer, err = r.client.Create(ctx, &authorizationv1.SubjectAccessReview{Spec: spec}, metav1.CreateOptions{})
-		r.metrics.accessReviews.observeReview(err, began)
-		return err
-	})
+	answer, err := createReview(ctx, r.client.Create, &authorizationv1.SubjectAccessReview{Spec: spec}, r.metrics.accessReviews)
 	if err != nil {
 		return status, err
 	}

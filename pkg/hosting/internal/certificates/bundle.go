@@ -13,13 +13,11 @@ import (
 // and one configuration calls all replicas.
 func JoinBundles(own, others []byte, pods *pod.List, now time.Time) []byte {
 	joined := bytes.TrimSpace(own)
-	for _, block := range certificatesIn(others) {
-		cert, err := x509.ParseCertificate(block.Bytes)
-		encoded := bytes.TrimSpace(pem.EncodeToMemory(block))
-		if err != nil || now.After(cert.NotAfter) || pods.Deleted(cert) || bytes.Contains(joined, encoded) {
-			continue
+	for _, cert := range Parse(others) {
+		encoded := bytes.TrimSpace(inPEM("CERTIFICATE", cert.Raw))
+		if !now.After(cert.NotAfter) && !pods.Deleted(cert) && !bytes.Contains(joined, encoded) {
+			joined = append(append(joined, '\n'), encoded...)
 		}
-		joined = append(append(joined, '\n'), encoded...)
 	}
 	return append(joined, '\n')
 }
@@ -33,7 +31,7 @@ func certificatesIn(bundle []byte) []*pem.Block {
 			return blocks
 		}
 		if block.Type == "CERTIFICATE" {
-			blocks = append(blocks, &pem.Block{Type: block.Type, Bytes: block.Bytes})
+			blocks = append(blocks, block)
 		}
 	}
 }

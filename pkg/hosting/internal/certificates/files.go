@@ -3,6 +3,7 @@
 package certificates
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -22,9 +23,9 @@ const rereadPeriod = time.Second
 
 // Files is the serving certificate and key in two files. Unlike the DynamicCertKeyPairContent of
 // dynamiccertificates, it accepts files that are missing at the start, and reports why. If the files
-// are missing or do not match, the previous pair is served.
+// are missing or do not match, the previous pair is served. Run and RunOnce read them.
 type Files struct {
-	certFile, keyFile string
+	CertFile, KeyFile string
 
 	mu            sync.RWMutex
 	held          bool
@@ -44,19 +45,8 @@ var (
 	_ dynamiccertificates.ControllerRunner       = (*Files)(nil)
 )
 
-// NewFiles returns the pair of two files. Call Run or RunOnce to read them.
-func NewFiles(certFile, keyFile string) *Files {
-	return &Files{certFile: certFile, keyFile: keyFile}
-}
-
-// CertFile returns the path of the certificate.
-func (f *Files) CertFile() string { return f.certFile }
-
-// KeyFile returns the path of the key.
-func (f *Files) KeyFile() string { return f.keyFile }
-
 // Name returns the name of the provider in the log.
-func (f *Files) Name() string { return f.certFile }
+func (f *Files) Name() string { return f.CertFile }
 
 // CurrentCertKeyContent returns the certificate and key to serve, or nothing if none was read yet.
 func (f *Files) CurrentCertKeyContent() (cert, key []byte) {
@@ -111,7 +101,7 @@ func (f *Files) RunOnce(context.Context) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if err != nil {
-		f.setProblem(fmt.Errorf("certificate %s with key %s: %w", f.certFile, f.keyFile, err))
+		f.setProblem(fmt.Errorf("certificate %s with key %s: %w", f.CertFile, f.KeyFile, err))
 	} else {
 		f.problem = nil
 		f.replace(read, time.Now())
@@ -127,14 +117,14 @@ func (f *Files) replace(read loadedPair, now time.Time) {
 		f.serve(read)
 	case !read.Equal(f.next.Pair):
 		f.next = read
-		klog.InfoS("Holding the new certificate until the registrations trust it", "serial", read.leaf.SerialNumber.Text(16), "file", f.certFile)
+		klog.InfoS("Holding the new certificate until the registrations trust it", "serial", read.leaf.SerialNumber.Text(16), "file", f.CertFile)
 		f.notify()
 	}
 }
 
 func (f *Files) serve(pair loadedPair) {
 	f.current, f.next = pair, loadedPair{}
-	klog.InfoS("Serving certificate", "serial", pair.leaf.SerialNumber.Text(16), "file", f.certFile, "expires", expiry(pair.leaf))
+	klog.InfoS("Serving certificate", "serial", pair.leaf.SerialNumber.Text(16), "file", f.CertFile, "expires", expiry(pair.leaf))
 	f.notify()
 }
 
@@ -145,12 +135,9 @@ func (f *Files) notify() {
 }
 
 func (f *Files) read() (loadedPair, error) {
-	cert, err := os.ReadFile(f.certFile)
-	if err != nil {
-		return loadedPair{}, err
-	}
-	key, err := os.ReadFile(f.keyFile)
-	if err != nil {
+	cert, certErr := os.ReadFile(f.CertFile)
+	key, keyErr := os.ReadFile(f.KeyFile)
+	if err := cmp.Or(certErr, keyErr); err != nil {
 		return loadedPair{}, err
 	}
 	pair, err := tls.X509KeyPair(cert, key)
@@ -174,9 +161,9 @@ func (f *Files) Check(now time.Time) error {
 	case f.current.leaf == nil:
 		return errors.New("no certificate has been loaded yet")
 	case now.After(f.current.leaf.NotAfter):
-		return fmt.Errorf("the certificate in %s expired at %s: renew the file, which the process reads again", f.certFile, expiry(f.current.leaf))
+		return fmt.Errorf("the certificate in %s expired at %s: renew the file, which the process reads again", f.CertFile, expiry(f.current.leaf))
 	case now.Before(f.current.leaf.NotBefore):
-		return fmt.Errorf("the certificate in %s is not valid before %s", f.certFile, f.current.leaf.NotBefore.UTC().Format(time.RFC3339))
+		return fmt.Errorf("the certificate in %s is not valid before %s", f.CertFile, f.current.leaf.NotBefore.UTC().Format(time.RFC3339))
 	}
 	return nil
 }

@@ -16,7 +16,7 @@ func (c *changes) Enqueue() { *c++ }
 
 func TestFilesAreReadAgain(t *testing.T) {
 	dir := t.TempDir()
-	f := NewFiles(filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key"))
+	f := &Files{CertFile: filepath.Join(dir, "tls.crt"), KeyFile: filepath.Join(dir, "tls.key")}
 	var notified changes
 	f.AddListener(&notified)
 	read := func(what string, wantErr bool, want changes) {
@@ -41,8 +41,8 @@ func TestFilesAreReadAgain(t *testing.T) {
 	}
 
 	first := newPair(t, time.Now())
-	write(t, f.certFile, first.Cert)
-	write(t, f.keyFile, first.Key)
+	write(t, f.CertFile, first.Cert)
+	write(t, f.KeyFile, first.Key)
 	read("first files", false, 1)
 	if err := f.Check(time.Now()); err != nil {
 		t.Error(err)
@@ -50,37 +50,37 @@ func TestFilesAreReadAgain(t *testing.T) {
 	read("the same files", false, 1)
 
 	chain := slices.Concat(first.Cert, first.CA)
-	write(t, f.certFile, chain)
+	write(t, f.CertFile, chain)
 	read("only the chain is new", false, 2)
 	serves(chain)
 
 	renewed := newPair(t, time.Now())
-	write(t, f.certFile, renewed.Cert)
+	write(t, f.CertFile, renewed.Cert)
 	read("half of the new pair", true, 2)
 	serves(chain)
 	if err := f.Check(time.Now()); err != nil {
 		t.Errorf("the old pair is good still: %v", err)
 	}
-	write(t, f.keyFile, renewed.Key)
+	write(t, f.KeyFile, renewed.Key)
 	read("the new pair", false, 3)
 	serves(renewed.Cert)
 
-	must(t, os.Remove(f.certFile))
+	must(t, os.Remove(f.CertFile))
 	read("deleted files", true, 3)
 	serves(renewed.Cert)
 }
 
 func TestHeldFiles(t *testing.T) {
 	dir := t.TempDir()
-	f := NewFiles(filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key"))
+	f := &Files{CertFile: filepath.Join(dir, "tls.crt"), KeyFile: filepath.Join(dir, "tls.key")}
 	f.Hold()
 	var notified changes
 	f.AddListener(&notified)
 	store := func(signed time.Time) Pair {
 		t.Helper()
 		p := newPair(t, signed)
-		write(t, f.certFile, p.Cert)
-		write(t, f.keyFile, p.Key)
+		write(t, f.CertFile, p.Cert)
+		write(t, f.KeyFile, p.Key)
 		must(t, f.RunOnce(t.Context()))
 		return p
 	}

@@ -1,6 +1,7 @@
 package certificates
 
 import (
+	"cmp"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -46,12 +47,9 @@ func EnsureSelfSigned(files PairFiles, hosts []string, validity, remaining time.
 // SelfSigned returns a certificate whose CA names the pod if only that pod serves it. The key of the CA is discarded.
 // The CA of client-go's cert.GenerateSelfSignedCertKey cannot name a pod.
 func SelfSigned(hosts []string, pod string, now time.Time, validity time.Duration) (Pair, error) {
-	caKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return Pair{}, err
-	}
-	leafKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
+	caKey, caErr := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	leafKey, leafErr := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err := cmp.Or(caErr, leafErr); err != nil {
 		return Pair{}, err
 	}
 	authority := &x509.Certificate{
@@ -81,19 +79,11 @@ func SelfSigned(hosts []string, pod string, now time.Time, validity time.Duratio
 			leaf.DNSNames = append(leaf.DNSNames, host)
 		}
 	}
-	caDER, err := x509.CreateCertificate(rand.Reader, authority, authority, caKey.Public(), caKey)
-	if err != nil {
-		return Pair{}, err
-	}
-	leafDER, err := x509.CreateCertificate(rand.Reader, leaf, authority, leafKey.Public(), caKey)
-	if err != nil {
-		return Pair{}, err
-	}
-	keyDER, err := x509.MarshalPKCS8PrivateKey(leafKey)
-	if err != nil {
-		return Pair{}, err
-	}
-	return Pair{Cert: inPEM("CERTIFICATE", leafDER), Key: inPEM("PRIVATE KEY", keyDER), CA: inPEM("CERTIFICATE", caDER)}, nil
+	caDER, caErr := x509.CreateCertificate(rand.Reader, authority, authority, caKey.Public(), caKey)
+	leafDER, leafErr := x509.CreateCertificate(rand.Reader, leaf, authority, leafKey.Public(), caKey)
+	keyDER, keyErr := x509.MarshalPKCS8PrivateKey(leafKey)
+	pair := Pair{Cert: inPEM("CERTIFICATE", leafDER), Key: inPEM("PRIVATE KEY", keyDER), CA: inPEM("CERTIFICATE", caDER)}
+	return pair, cmp.Or(caErr, leafErr, keyErr)
 }
 
 func inPEM(kind string, der []byte) []byte {

@@ -9,53 +9,48 @@ import (
 	"strconv"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/klog/v2"
 )
 
-// Error is the reason why a call has no verdict. API servers show the message to their client and
+// New returns the reason why a call has no verdict. API servers show the message to their client and
 // act by the registration's failurePolicy. A review that denies would override the failurePolicy,
 // and API servers do not read a review whose UID is unknown.
-type Error struct {
-	Code    int32
-	Reason  metav1.StatusReason
-	Message string
+func New(code int32, reason metav1.StatusReason, format string, args ...any) *apierrors.StatusError {
+	return &apierrors.StatusError{ErrStatus: metav1.Status{
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"},
+		Status:   metav1.StatusFailure,
+		Message:  fmt.Sprintf(format, args...),
+		Reason:   reason,
+		Code:     code,
+	}}
 }
 
-func (e *Error) Error() string { return e.Message }
-
-// afterBody reports whether the error occurs only after the body was read.
-func (e *Error) afterBody() bool {
-	return e.Code == http.StatusInternalServerError || e.Code == http.StatusGatewayTimeout
-}
-
-// New returns an Error.
-func New(code int32, reason metav1.StatusReason, format string, args ...any) error {
-	return &Error{Code: code, Reason: reason, Message: fmt.Sprintf(format, args...)}
-}
-
-// BadRequest returns an Error with the code 400.
-func BadRequest(format string, args ...any) error {
+// BadRequest returns an error with the code 400.
+func BadRequest(format string, args ...any) *apierrors.StatusError {
 	return New(http.StatusBadRequest, metav1.StatusReasonBadRequest, format, args...)
 }
 
-// TooLarge returns an Error with the code 413.
-func TooLarge(format string, args ...any) error {
+// TooLarge returns an error with the code 413.
+func TooLarge(format string, args ...any) *apierrors.StatusError {
 	return New(http.StatusRequestEntityTooLarge, metav1.StatusReasonRequestEntityTooLarge, format, args...)
 }
 
-// TooManyRequests returns an Error with the code 429. The answer has Retry-After.
-func TooManyRequests(format string, args ...any) error {
-	return New(http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests, format, args...)
+// TooManyRequests returns an error with the code 429. The answer has Retry-After.
+func TooManyRequests(format string, args ...any) *apierrors.StatusError {
+	e := New(http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests, format, args...)
+	e.ErrStatus.Details = &metav1.StatusDetails{RetryAfterSeconds: retryAfterSeconds}
+	return e
 }
 
-// Internal returns an Error with the code 500 and the message of err.
-func Internal(err error) error {
+// Internal returns an error with the code 500 and the message of err.
+func Internal(err error) *apierrors.StatusError {
 	return New(http.StatusInternalServerError, metav1.StatusReasonInternalError, "%v", err)
 }
 
-// Unavailable returns an Error with the code 503.
-func Unavailable(format string, args ...any) error {
+// Unavailable returns an error with the code 503.
+func Unavailable(format string, args ...any) *apierrors.StatusError {
 	return New(http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable, format, args...)
 }
 
@@ -70,31 +65,25 @@ const (
 
 // Write answers a request with an error. An error of another type has the code 500.
 func Write(w http.ResponseWriter, r *http.Request, err error) {
-	e := &Error{Code: http.StatusInternalServerError, Reason: metav1.StatusReasonInternalError, Message: err.Error()}
+	e := Internal(err)
 	errors.As(err, &e)
-	if r.ProtoMajor == 1 && !e.afterBody() {
+	status := e.ErrStatus
+	afterBody := status.Code == http.StatusInternalServerError || status.Code == http.StatusGatewayTimeout
+	if r.ProtoMajor == 1 && !afterBody {
 		// To keep the connection, net/http would wait for the rest of the body before it sends the
 		// answer. It still reads some of the body after the answer.
 		w.Header().Set("Connection", "close")
 		_ = SetDeadlines(w, time.Now().Add(lingerTime)) // the request's own deadline is set already
 	}
-	status := metav1.Status{
-		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"},
-		Status:   metav1.StatusFailure,
-		Message:  e.Message,
-		Reason:   e.Reason,
-		Code:     e.Code,
-	}
-	if e.Code == http.StatusTooManyRequests {
+	if status.Code == http.StatusTooManyRequests {
 		w.Header().Set("Retry-After", strconv.Itoa(retryAfterSeconds))
-		status.Details = &metav1.StatusDetails{RetryAfterSeconds: retryAfterSeconds}
 	}
 	body, err := json.Marshal(status)
 	if err != nil {
 		klog.ErrorS(err, "Cannot encode a status")
 	}
 	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(int(e.Code))
+	w.WriteHeader(int(status.Code))
 	_, _ = w.Write(body) // the caller may have closed the connection
 }
 

@@ -3,6 +3,7 @@ package jsonpatch
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"maps"
 	"reflect"
@@ -21,16 +22,10 @@ import (
 // difference between the body and the changed object would remove them.
 func ForReview(body []byte, before, after runtime.Object) ([]byte, error) {
 	before, after = changed(before, after)
-	was, err := runtime.DefaultUnstructuredConverter.ToUnstructured(before)
-	if err != nil {
+	was, wasErr := runtime.DefaultUnstructuredConverter.ToUnstructured(before)
+	is, isErr := runtime.DefaultUnstructuredConverter.ToUnstructured(after)
+	if err := cmp.Or(wasErr, isErr); err != nil || reflect.DeepEqual(was, is) {
 		return nil, err
-	}
-	is, err := runtime.DefaultUnstructuredConverter.ToUnstructured(after)
-	if err != nil {
-		return nil, err
-	}
-	if reflect.DeepEqual(was, is) {
-		return nil, nil
 	}
 	var p patch
 	sent := text(bytes.TrimSpace(body)).members()["request"].members()["object"]
@@ -41,24 +36,19 @@ func ForReview(body []byte, before, after runtime.Object) ([]byte, error) {
 	return json.Marshal(p)
 }
 
-type patch []any
+type patch []operation
 
-type set struct {
+type operation struct {
 	Op    string `json:"op"`
 	Path  string `json:"path"`
-	Value any    `json:"value"`
+	Value *any   `json:"value,omitempty"` // nil to remove; a value may be null
 }
 
-type remove struct {
-	Op   string `json:"op"`
-	Path string `json:"path"`
-}
+func (p *patch) remove(path string) { *p = append(*p, operation{"remove", path, nil}) }
 
-func (p *patch) remove(path string) { *p = append(*p, remove{"remove", path}) }
+func (p *patch) add(path string, value any) { *p = append(*p, operation{"add", path, &value}) }
 
-func (p *patch) add(path string, value any) { *p = append(*p, set{"add", path, value}) }
-
-func (p *patch) replace(path string, value any) { *p = append(*p, set{"replace", path, value}) }
+func (p *patch) replace(path string, value any) { *p = append(*p, operation{"replace", path, &value}) }
 
 func (p *patch) fields(path string, sent text, was, is map[string]any) {
 	members := sent.members()

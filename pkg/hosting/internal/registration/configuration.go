@@ -1,7 +1,6 @@
 package registration
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 
@@ -67,21 +66,9 @@ func (s *session) setWebhook(configuration map[string]any, w Webhook, config adm
 	if err != nil {
 		return err
 	}
-	webhook := admissionregistrationv1.MutatingWebhook{
-		Name:                    s.webhookName(w),
-		ClientConfig:            config,
-		Rules:                   rules,
-		FailurePolicy:           new(cmp.Or(w.Settings.FailurePolicy, admissionregistrationv1.Ignore)),
-		SideEffects:             new(cmp.Or(w.Settings.SideEffects, admissionregistrationv1.SideEffectClassNone)),
-		TimeoutSeconds:          new(cmp.Or(w.Settings.TimeoutSeconds, 10)),
-		NamespaceSelector:       s.namespaceSelector(w.Settings),
-		ObjectSelector:          w.Settings.ObjectSelector,
-		MatchConditions:         w.Settings.MatchConditions,
-		AdmissionReviewVersions: w.ReviewVersions,
-	}
-	if w.Form == Mutating {
-		webhook.ReinvocationPolicy = new(cmp.Or(w.Settings.ReinvocationPolicy, admissionregistrationv1.NeverReinvocationPolicy))
-	}
+	webhook := w.Settings
+	webhook.Name, webhook.ClientConfig, webhook.Rules = s.webhookName(w), config, rules
+	webhook.NamespaceSelector = s.namespaceSelector(w.Settings)
 	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&webhook)
 	configuration["webhooks"] = []any{fields}
 	return err
@@ -121,8 +108,8 @@ func ruleFor(mapping *meta.RESTMapping, operations []admissionv1.Operation) admi
 
 // namespaceSelector excludes the namespace of the Service from a webhook with the failurePolicy Fail.
 // Otherwise no pod that serves the webhook could be created once all are deleted.
-func (s *session) namespaceSelector(settings Settings) *metav1.LabelSelector {
-	if settings.NamespaceSelector != nil || s.Options.client.Service == nil || settings.FailurePolicy != admissionregistrationv1.Fail {
+func (s *session) namespaceSelector(settings admissionregistrationv1.MutatingWebhook) *metav1.LabelSelector {
+	if settings.NamespaceSelector != nil || s.Options.client.Service == nil || *settings.FailurePolicy != admissionregistrationv1.Fail {
 		return settings.NamespaceSelector
 	}
 	return &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{

@@ -1,11 +1,11 @@
 package registration
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
 	"net/url"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -133,23 +133,9 @@ func (o *Options) clientConfig(path string, caBundle []byte) admissionregistrati
 	return config
 }
 
-func (o *Options) caPath(c *certificates.Files) string {
-	if o.caFile != "" {
-		return o.caFile
-	}
-	return filepath.Join(filepath.Dir(c.CertFile()), "ca.crt")
-}
-
-func (o *Options) readCA(c *certificates.Files) ([]byte, error) {
-	bundle, err := os.ReadFile(o.caPath(c))
-	if err != nil {
-		return nil, fmt.Errorf("--webhook-ca-file: %w", err)
-	}
-	return bundle, nil
-}
-
 func (o *Options) files(c *certificates.Files) certificates.PairFiles {
-	return certificates.PairFiles{Cert: c.CertFile(), Key: c.KeyFile(), CA: o.caPath(c)}
+	nextTo := filepath.Join(filepath.Dir(c.CertFile), "ca.crt")
+	return certificates.PairFiles{Cert: c.CertFile, Key: c.KeyFile, CA: cmp.Or(o.caFile, nextTo)}
 }
 
 // EnsureCertificate creates a self-signed certificate if the flags require it without a Secret.

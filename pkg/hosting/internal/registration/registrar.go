@@ -2,9 +2,11 @@
 package registration
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"sync"
 	"time"
 
@@ -12,7 +14,6 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/discovery/cached/memory"
@@ -39,25 +40,13 @@ const (
 
 // Webhook has the fields of a webhook for its registration.
 type Webhook struct {
-	Name           string
-	Path           string
-	Form           Form
-	Kinds          []schema.GroupVersionKind // of a conversion, the hub's first
-	Operations     []admissionv1.Operation
-	ReviewVersions []string
-	Settings       Settings
-}
-
-// Settings has the fields of hosting.Registration.
-type Settings struct {
-	Rules              []admissionregistrationv1.RuleWithOperations
-	FailurePolicy      admissionregistrationv1.FailurePolicyType
-	SideEffects        admissionregistrationv1.SideEffectClass
-	TimeoutSeconds     int32
-	ReinvocationPolicy admissionregistrationv1.ReinvocationPolicyType
-	NamespaceSelector  *metav1.LabelSelector
-	ObjectSelector     *metav1.LabelSelector
-	MatchConditions    []admissionregistrationv1.MatchCondition
+	Name       string
+	Path       string
+	Form       Form
+	Kinds      []schema.GroupVersionKind // of a conversion, the hub's first
+	Operations []admissionv1.Operation
+	// Settings has the other fields of an admission webhook, and its rules unless they follow from Kinds and Operations.
+	Settings admissionregistrationv1.MutatingWebhook
 }
 
 // Registrar registers the webhooks of a process.
@@ -120,12 +109,13 @@ type session struct {
 
 // newSession reads what may have changed since the last attempt: the CAs, and the kinds of the API server.
 func (r *Registrar) newSession() (*session, error) {
-	caBundle, err := r.Options.readCA(r.Certificate)
+	files := r.Options.files(r.Certificate)
+	caBundle, err := os.ReadFile(files.CA)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("--webhook-ca-file: %w", err)
 	}
 	if err := certificates.Verify(caBundle, r.Certificate.Current().Cert, r.Options.hosts[0], time.Now()); err != nil {
-		return nil, fmt.Errorf("%s does not verify the certificate that is served: %w", r.Options.caPath(r.Certificate), err)
+		return nil, fmt.Errorf("%s does not verify the certificate that is served: %w", files.CA, err)
 	}
 	s, err := r.newTrustSession()
 	if err != nil {
@@ -146,12 +136,9 @@ func (r *Registrar) newTrustSession() (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	client, err := kubernetes.NewForConfig(config)
-	if err != nil {
-		return nil, err
-	}
-	dynamicClient, err := dynamic.NewForConfig(config)
-	if err != nil {
+	client, clientErr := kubernetes.NewForConfig(config)
+	dynamicClient, dynamicErr := dynamic.NewForConfig(config)
+	if err := cmp.Or(clientErr, dynamicErr); err != nil {
 		return nil, err
 	}
 	return &session{

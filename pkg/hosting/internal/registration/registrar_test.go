@@ -32,7 +32,9 @@ func register(t *testing.T, s *session) []byte {
 	return l.configs[0].CABundle
 }
 
-var podsWebhook = Webhook{Name: "pods", Form: Validating, Settings: Settings{Rules: []admissionregistrationv1.RuleWithOperations{{}}}}
+var podsWebhook = Webhook{Name: "pods", Form: Validating, Settings: admissionregistrationv1.MutatingWebhook{
+	Rules: []admissionregistrationv1.RuleWithOperations{{}}, FailurePolicy: new(admissionregistrationv1.Ignore),
+}}
 
 func newSession(options Options, ca []byte, existing ...runtime.Object) (*session, *dynamicfake.FakeDynamicClient) {
 	options.client.Service = &admissionregistrationv1.ServiceReference{Namespace: "shop", Name: "hooks"}

@@ -17,7 +17,7 @@ func TestNotReadyBeforeRegistrationsAreRead(t *testing.T) {
 	dir := t.TempDir()
 	asked := make(chan struct{}, 100)
 	r := &Registrar{
-		Process: "shop", Options: &Options{SelfSigned: true}, Certificate: certificates.NewFiles(dir+"/tls.crt", dir+"/tls.key"),
+		Process: "shop", Options: &Options{SelfSigned: true}, Certificate: &certificates.Files{CertFile: dir + "/tls.crt", KeyFile: dir + "/tls.key"},
 		Config: func() (*rest.Config, error) {
 			asked <- struct{}{}
 			return nil, errors.New("no API server answers")

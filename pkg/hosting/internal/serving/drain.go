@@ -14,22 +14,17 @@ type Drain struct {
 	lastCall atomic.Int64 // Unix time in nanoseconds
 }
 
-// quietTime returns how long no call must have come before the listener is closed, and the longest wait for that. A call
-// that is being written to an idle connection when it is closed is lost: an HTTP/1.1 server cannot announce its end.
-func quietTime(period time.Duration) (quiet, atMost time.Duration) {
-	return period / 4, period * 3 / 4
-}
-
 // Begin begins the drain.
 func (d *Drain) Begin() { d.begun.Store(true) }
 
-// Wait returns when the period has passed and no calls come any more.
+// Wait returns when the period has passed and no call has come for a quarter of it, after three quarters more at the
+// latest. A call that is being written to an idle connection when it is closed is lost: an HTTP/1.1 server cannot
+// announce its end.
 func (d *Drain) Wait(period time.Duration) {
 	<-time.After(period)
-	quiet, atMost := quietTime(period)
-	last := time.Now().Add(atMost)
+	last := time.Now().Add(period * 3 / 4)
 	for {
-		end := time.Unix(0, d.lastCall.Load()).Add(quiet)
+		end := time.Unix(0, d.lastCall.Load()).Add(period / 4)
 		if end.After(last) {
 			end = last
 		}

@@ -1,6 +1,7 @@
 package serving
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,13 +18,15 @@ import (
 
 // Options are the flags of the webhooks' port, which are those of API servers.
 type Options struct {
+	CertFile, KeyFile string // of the serving certificate
+
 	bindAddress  net.IP
 	port         int
 	shareAddress bool
 	sharePort    bool
 
-	certDir, certFile, keyFile string
-	sni                        []cliflag.NamedCertKey
+	certDir string
+	sni     []cliflag.NamedCertKey
 
 	minVersion       string
 	cipherSuites     []string
@@ -52,8 +55,8 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 		"Use SO_REUSEADDR when binding the port, so that binding does not wait for sockets in the state TIME_WAIT.")
 	fs.StringVar(&o.certDir, "cert-dir", o.certDir,
 		"Directory of the serving certificate, tls.crt, and its key, tls.key. --tls-cert-file and --tls-private-key-file take precedence.")
-	fs.StringVar(&o.certFile, "tls-cert-file", o.certFile, "File of the serving certificate, followed by its intermediate CAs.")
-	fs.StringVar(&o.keyFile, "tls-private-key-file", o.keyFile, "File of the private key of --tls-cert-file.")
+	fs.StringVar(&o.CertFile, "tls-cert-file", o.CertFile, "File of the serving certificate, followed by its intermediate CAs.")
+	fs.StringVar(&o.KeyFile, "tls-private-key-file", o.KeyFile, "File of the private key of --tls-cert-file.")
 	fs.Var(cliflag.NewNamedCertKeyArray(&o.sni), "tls-sni-cert-key",
 		"Another certificate and key for clients that ask for its names, as CERTFILE,KEYFILE or CERTFILE,KEYFILE:NAME,NAME. "+
 			"A name may begin with a wildcard. Without names, the names of the certificate are used. Repeat the flag for several certificates.")
@@ -71,23 +74,13 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 
 // Complete checks the flags and sets the paths of the certificate's files.
 func (o *Options) Complete() error {
-	if o.certFile == "" {
-		o.certFile = filepath.Join(o.certDir, "tls.crt")
-	}
-	if o.keyFile == "" {
-		o.keyFile = filepath.Join(o.certDir, "tls.key")
-	}
+	o.CertFile = cmp.Or(o.CertFile, filepath.Join(o.certDir, "tls.crt"))
+	o.KeyFile = cmp.Or(o.KeyFile, filepath.Join(o.certDir, "tls.key"))
 	if o.port < 1 || o.port > 65535 {
 		return fmt.Errorf("--secure-port=%d must be between 1 and 65535", o.port)
 	}
 	return nil
 }
-
-// CertFile returns the path of the serving certificate.
-func (o *Options) CertFile() string { return o.certFile }
-
-// KeyFile returns the path of its key.
-func (o *Options) KeyFile() string { return o.keyFile }
 
 // Listen binds the port, and returns the Server of the flags. Its certificate is not set.
 func (o *Options) Listen() (*Server, error) {
