@@ -18,7 +18,13 @@ func Map[T, R any](items []T, of func(T) R) []R {
 
 // Filter returns the items that match; nil for none.
 func Filter[T any](items []T, matches func(T) bool) []T {
-	return FilterMap(items, func(item T) (T, bool) { return item, matches(item) })
+	var all []T
+	for _, item := range items {
+		if matches(item) {
+			all = append(all, item)
+		}
+	}
+	return all
 }
 
 // FilterMap returns the results of a function for the items for which it reports true; nil for none.

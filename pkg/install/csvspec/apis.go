@@ -41,12 +41,15 @@ const APIServiceType = managerv1alpha1.APIServiceType
 
 // ServedAPIServices returns descriptions of versions of groups, each with all its kinds.
 func ServedAPIServices(csv *operatorsv1alpha1.ClusterServiceVersion, deployment string) []operatorsv1alpha1.WebhookDescription {
-	of := lists.FilterMap(csv.Spec.APIServiceDefinitions.Owned, func(d operatorsv1alpha1.APIServiceDescription) (operatorsv1alpha1.WebhookDescription, bool) {
-		return operatorsv1alpha1.WebhookDescription{
-			Type: APIServiceType, GenerateName: APIServiceName(d.Group, d.Version), DeploymentName: d.DeploymentName,
-			ContainerPort: cmp.Or(d.ContainerPort, DefaultPort),
-		}, d.DeploymentName == deployment
-	})
+	var of []operatorsv1alpha1.WebhookDescription
+	for _, d := range csv.Spec.APIServiceDefinitions.Owned {
+		if d.DeploymentName == deployment {
+			of = append(of, operatorsv1alpha1.WebhookDescription{
+				Type: APIServiceType, GenerateName: APIServiceName(d.Group, d.Version), DeploymentName: d.DeploymentName,
+				ContainerPort: cmp.Or(d.ContainerPort, DefaultPort),
+			})
+		}
+	}
 	return lists.Unique(of, func(d operatorsv1alpha1.WebhookDescription) string { return d.GenerateName })
 }
 

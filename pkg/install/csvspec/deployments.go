@@ -70,7 +70,11 @@ func ServiceAccountOf(pod corev1.PodSpec) string {
 
 // RulesOf returns the rules that permissions grant to a ServiceAccount.
 func RulesOf(permissions []operatorsv1alpha1.StrategyDeploymentPermissions, account string) []rbacv1.PolicyRule {
-	return slices.Concat(lists.FilterMap(permissions, func(p operatorsv1alpha1.StrategyDeploymentPermissions) ([]rbacv1.PolicyRule, bool) {
-		return p.Rules, p.ServiceAccountName == account
-	})...)
+	var rules []rbacv1.PolicyRule
+	for _, p := range permissions {
+		if p.ServiceAccountName == account {
+			rules = append(rules, p.Rules...)
+		}
+	}
+	return rules
 }

@@ -6,7 +6,6 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/yamltext"
 )
@@ -35,8 +34,13 @@ func HasRegistrations(csv *operatorsv1alpha1.ClusterServiceVersion) bool {
 
 // Descriptions returns APIServices, then webhooks: OLM v0 allocates the ports of the Service in this order.
 func Descriptions(csv *operatorsv1alpha1.ClusterServiceVersion, deployment string) []operatorsv1alpha1.WebhookDescription {
-	webhooks := lists.Filter(csv.Spec.WebhookDefinitions, func(d operatorsv1alpha1.WebhookDescription) bool { return d.DeploymentName == deployment })
-	return append(ServedAPIServices(csv, deployment), webhooks...)
+	of := ServedAPIServices(csv, deployment)
+	for _, d := range csv.Spec.WebhookDefinitions {
+		if d.DeploymentName == deployment {
+			of = append(of, d)
+		}
+	}
+	return of
 }
 
 // MatchConditions returns the matchConditions in the annotation of a CSV, by generateName.

@@ -150,10 +150,15 @@ func requeueAfter(f Facts) time.Duration {
 
 // Without aggregation no APIService announces a native API.
 func unserved(f Facts) []schema.GroupVersionKind {
-	return lists.Filter(csvspec.RequiredAPIs(f.CSV), func(kind schema.GroupVersionKind) bool {
-		announced := f.APIServices[csvspec.APIServiceName(kind.Group, kind.Version)] != nil
-		return !f.APIs[kind] && (announced || f.NoAggregator && slices.Contains(f.CSV.Spec.NativeAPIs, metav1.GroupVersionKind(kind)))
+	kinds := lists.Filter(csvspec.RequiredAPIs(f.CSV), func(kind schema.GroupVersionKind) bool {
+		return f.APIServices[csvspec.APIServiceName(kind.Group, kind.Version)] != nil && !f.APIs[kind]
 	})
+	for _, api := range f.CSV.Spec.NativeAPIs {
+		if f.NoAggregator && !f.APIs[schema.GroupVersionKind(api)] {
+			kinds = append(kinds, schema.GroupVersionKind(api))
+		}
+	}
+	return kinds
 }
 
 // DiscoveryPath returns the discovery path of a version of a group.
