@@ -66,8 +66,7 @@ func TestCAOfExpiredCertificateStaysTrusted(t *testing.T) {
 	installtest.Same(t, "what is needed", NeedEvidence, Decide(facts, DefaultPolicy(), after(40*day)).Need)
 }
 
-// Six earlier CAs delay a renewal until the renewal is urgent, and the
-// message names the pods that it waits for.
+// Six earlier CAs delay a renewal until the renewal is urgent, and the message names the pods that it waits for.
 func TestFullBundle(t *testing.T) {
 	first, next := minted(t, 9, start), minted(t, 10, after(80*day))
 	soon := minted(t, 10, after(day))

@@ -75,8 +75,7 @@ func (c decision) checkPrecondition(t *testing.T, write *corev1.Secret) {
 	}
 }
 
-// answered returns the decision after the facts that it needs are obtained. It mints; obtain adds
-// the other facts.
+// answered returns the decision after the facts that it needs are obtained. It mints; obtain adds the other facts.
 func answered(t *testing.T, f *Facts, p Policy, now time.Time, obtain func(Decision)) Decision {
 	t.Helper()
 	for {
@@ -143,8 +142,7 @@ func TestUpdated(t *testing.T) {
 	}
 }
 
-// ChangesAt is the first time at which the decision changes. With a later time, a change would be
-// missed.
+// ChangesAt is the first time at which the decision changes. With a later time, a change would be missed.
 func TestChangesAt(t *testing.T) {
 	type row struct {
 		facts  Facts

@@ -26,8 +26,7 @@ type deployment struct {
 	done         bool
 }
 
-// newDeployments returns deployments whose certificates were minted at the same time: 60, in make
-// campaign 200.
+// newDeployments returns deployments whose certificates were minted at the same time: 60, in make campaign 200.
 func newDeployments(t *testing.T, p Policy, template deployment) []*deployment {
 	all := make([]*deployment, ordinarily(60, 200))
 	for i := range all {
@@ -162,8 +161,7 @@ func (d *deployment) reconcile(t *testing.T, p Policy, now time.Time, others int
 	return count(this, func(d *deployment) bool { return HasRotationSlot(d.secret, now) }) - before
 }
 
-// apply carries out a decision and schedules the next reconciliation: at once if something was
-// written.
+// apply carries out a decision and schedules the next reconciliation: at once if something was written.
 func (d *deployment) apply(decision Decision, now time.Time) {
 	d.requeueAt = earliest(now, decision.PollAt, decision.ChangesAt)
 	if decision.Phase == managerv1alpha1.CertificatePromoting && d.restartCosts != "" && !decision.Restart {

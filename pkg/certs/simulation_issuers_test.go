@@ -81,8 +81,7 @@ func (sim *issuerSet) reissue() bool {
 	return true
 }
 
-// chooseProvider changes the provider, which issues after a delay. The certificate of the previous
-// provider is deleted.
+// chooseProvider changes the provider, which issues after a delay. The certificate of the previous provider is deleted.
 func (sim *issuerSet) chooseProvider(provider managerv1alpha1.CertificateProvider) {
 	delete(sim.issuers, sim.provider)
 	sim.logf("the provider is %s instead of %s", provider, sim.provider)

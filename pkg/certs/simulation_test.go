@@ -36,8 +36,7 @@ type event struct {
 // servers, kubelets, pods, issuers, and the writes of paused managers.
 type simulation struct{ *calls }
 
-// newSimulation returns a simulation with a registered webhook whose certificate the provider
-// issued.
+// newSimulation returns a simulation with a registered webhook whose certificate the provider issued.
 func newSimulation(t *testing.T, seed uint64, provider managerv1alpha1.CertificateProvider) *simulation {
 	line := &timeline{t: t, random: splitMix64{seed}, now: start}
 	api := &apiServer{timeline: line, secret: object[*corev1.Secret]{{start, nil}}}
@@ -151,8 +150,7 @@ func policyOf(t *testing.T, seed uint64) Policy {
 
 func oneOf[T any](random *splitMix64, choices ...T) T { return choices[random.intN(len(choices))] }
 
-// splitMix64 is a random number generator. The same seed gives the same numbers, so that a failure
-// can be reproduced.
+// splitMix64 is a random number generator. The same seed gives the same numbers, so that a failure can be reproduced.
 type splitMix64 struct{ state uint64 }
 
 func (d *splitMix64) next() uint64 {

@@ -164,8 +164,7 @@ func TestAPIServiceTrusts(t *testing.T) {
 	}
 }
 
-// An upgrade adopts an APIService without unregistering it. A version that does not own it
-// unregisters it.
+// An upgrade adopts an APIService without unregistering it. A version that does not own it unregisters it.
 func TestAPIServiceUpgrade(t *testing.T) {
 	for title, test := range map[string]struct {
 		deployment string // in the new version
@@ -275,8 +274,7 @@ func TestReservedGroupIsNeverWritten(t *testing.T) {
 	}
 }
 
-// An APIService of a group that other servers serve is not registered. One that is registered stays
-// and is repaired.
+// An APIService of a group that other servers serve is not registered. One that is registered stays and is repaired.
 func TestOccupiedGroup(t *testing.T) {
 	occupied := map[string]string{"ponds.example.com": "another server serves it"}
 	c := clusterWithAPIService(t, "manager")

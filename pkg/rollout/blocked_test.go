@@ -112,8 +112,7 @@ func TestBlockedWithoutEndpoints(t *testing.T) {
 	}
 }
 
-// A Deployment that only a webhook names, and a webhook that is declared twice, are reported once
-// each.
+// A Deployment that only a webhook names, and a webhook that is declared twice, are reported once each.
 func TestBlockedWithInvalidDescriptions(t *testing.T) {
 	c := clusterWith(t, webhookOf("manager"), webhookOf("manager"))
 	c.CSV.Spec.WebhookDefinitions = append(c.CSV.Spec.WebhookDefinitions, webhookOf("manger"))

@@ -13,8 +13,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
-// repairsByAllClients is the number of repairs that begin a contest if each client undoes fewer
-// than its limit.
+// repairsByAllClients is the number of repairs that begin a contest if each client undoes fewer than its limit.
 const repairsByAllClients = 30
 
 func adversary(c *cluster) {

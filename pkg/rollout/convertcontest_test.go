@@ -133,8 +133,7 @@ func TestContestOfAConversion(t *testing.T) {
 	}
 }
 
-// A caBundle that verifies the certificate of the pods is not changed, even if another client wrote
-// it.
+// A caBundle that verifies the certificate of the pods is not changed, even if another client wrote it.
 func TestConversionThatIsVerified(t *testing.T) {
 	ours, old, theirs := newCA(t, "olm-webhook-manager"), newCA(t, "olm-webhook-manager"), newCA(t, "cert-manager")
 	for name, test := range map[string]struct {

@@ -140,8 +140,7 @@ func (c *cluster) rendered(csv *operatorsv1alpha1.ClusterServiceVersion) render.
 	return render.Objects(in)
 }
 
-// reconcile probes the endpoints of the plan, carries out its steps, and stores status and phases.
-// It returns the plan.
+// reconcile probes the endpoints of the plan, carries out its steps, and stores status and phases. It returns the plan.
 func (c *cluster) reconcile() Plan {
 	c.t.Helper()
 	c.Observed.Answers = map[backends.Endpoint]backends.Answer{}
@@ -205,8 +204,7 @@ func (c *cluster) reconcileTimes(n int) {
 
 func deletes(step Step) bool { return step.Verb == Delete }
 
-// stepsOf returns a line for each write of a plan, with the drift. Names of registrations have no
-// hash.
+// stepsOf returns a line for each write of a plan, with the drift. Names of registrations have no hash.
 func stepsOf(plan Plan) []string {
 	var lines []string
 	for _, step := range plan.Steps {

@@ -76,8 +76,7 @@ func TestConversionGap(t *testing.T) {
 	}
 }
 
-// Times in managedFields have a resolution of one second. Entries of the same second are sorted by
-// name.
+// Times in managedFields have a resolution of one second. Entries of the same second are sorted by name.
 func TestLastOtherWriter(t *testing.T) {
 	const (
 		inConversion = `{"f:spec":{"f:conversion":{"f:strategy":{}},"f:group":{}}}`
@@ -121,8 +120,7 @@ func TestLastOtherWriter(t *testing.T) {
 	}
 }
 
-// A definition that was prepared for a webhook that no Deployment serves yet is not converted by
-// it.
+// A definition that was prepared for a webhook that no Deployment serves yet is not converted by it.
 func TestOpenedDefinitionIsNotConverted(t *testing.T) {
 	live := convertedCRD("server-service", []string{"v1"}, "v1", "v2")
 	desired := render.Conversion{CRD: live.Name, Spec: *live.Spec.Conversion.DeepCopy()}

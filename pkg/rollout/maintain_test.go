@@ -102,8 +102,7 @@ func TestMaintainedRegistration(t *testing.T) {
 	}
 }
 
-// A definition keeps its conversion until the desired Deployment serves it. Its caBundle is
-// updated.
+// A definition keeps its conversion until the desired Deployment serves it. Its caBundle is updated.
 func TestMaintainedConversion(t *testing.T) {
 	conversion := operatorsv1alpha1.WebhookDescription{
 		Type: operatorsv1alpha1.ConversionWebhook, GenerateName: "c.example.com", DeploymentName: "before", ConversionCRDs: []string{"things.example.com"}, WebhookPath: new("/convert"),

@@ -156,8 +156,7 @@ func TestPreviousPortSettles(t *testing.T) {
 	installtest.Same(t, "each reconciliation writes", []string(nil), stepsOf(c.reconcile()))
 }
 
-// Edits of another client are repaired at once, also while an edit of the ClusterServiceVersion
-// waits.
+// Edits of another client are repaired at once, also while an edit of the ClusterServiceVersion waits.
 func TestPortsEditedByAnotherClient(t *testing.T) {
 	retarget := func(c *cluster) {
 		service := c.Observed.Services["manager-service"].DeepCopy()
@@ -197,8 +196,7 @@ func TestPortsEditedByAnotherClient(t *testing.T) {
 	}
 }
 
-// A webhook that shares its port with another one does not change to the edited port before it is
-// served there.
+// A webhook that shares its port with another one does not change to the edited port before it is served there.
 func TestEditedPortOfOneOfTwoWebhooks(t *testing.T) {
 	c := installed(t, webhookOf("manager", named("a.manager.example.com")), webhookOf("manager", named("b.manager.example.com")))
 	onTarget("9999")(&c.CSV.Spec.WebhookDefinitions[0])
@@ -298,8 +296,7 @@ func TestNewWebhookOnAKeptPort(t *testing.T) {
 	installtest.None(t, "registrations", c.Observed.Mutating)
 }
 
-// Certificates are probed at the ports that API servers call: a new port that is not served would
-// block their renewal.
+// Certificates are probed at the ports that API servers call: a new port that is not served would block their renewal.
 func TestProbedPortsDuringEdit(t *testing.T) {
 	for name, test := range map[string]struct {
 		edit func(*operatorsv1alpha1.WebhookDescription)

@@ -98,8 +98,7 @@ func TestRefusedRepairs(t *testing.T) {
 	}
 }
 
-// An error of an unreachable webhook of another operator does not fail the installation. The status
-// has the cause.
+// An error of an unreachable webhook of another operator does not fail the installation. The status has the cause.
 func TestUnreachableWebhookOfAnotherOperator(t *testing.T) {
 	const (
 		deployment = "Deployment shop/manager"

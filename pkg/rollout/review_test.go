@@ -164,8 +164,7 @@ func TestEditAndDeletedRegistration(t *testing.T) {
 	}
 }
 
-// An edited path that waits for its review is not called when another client deletes the
-// registration meanwhile.
+// An edited path that waits for its review is not called when another client deletes the registration meanwhile.
 func TestEditedPathAndDeletedRegistration(t *testing.T) {
 	c := registeredAtPath(t)
 	c.answer = notServing("/wrong")

@@ -47,8 +47,7 @@ func TestScopeChangeOfRegisteredWebhook(t *testing.T) {
 	}
 }
 
-// Rules that match nothing are reported until a matching resource is served. They change nothing
-// else.
+// Rules that match nothing are reported until a matching resource is served. They change nothing else.
 func TestRulesMatchNothing(t *testing.T) {
 	c := installed(t, webhookOf("manager")) // its rule names orders of shop.example.com
 	version := schema.GroupVersion{Group: "shop.example.com", Version: "v1"}

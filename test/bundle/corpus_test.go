@@ -112,8 +112,7 @@ func TestManifestsOfBundlesAreAccepted(t *testing.T) {
 	}
 }
 
-// dryRun applies a bundle's manifests without effect, except for the Namespace, without which
-// nothing could be in it.
+// dryRun applies a bundle's manifests without effect, except for the Namespace, without which nothing could be in it.
 func dryRun(t *testing.T, e *env, dir string) error {
 	t.Helper()
 	manifests, err := renderedFrom(dir)

@@ -153,8 +153,7 @@ func plugin(t *testing.T) string {
 	return filepath.Dir(path)
 }
 
-// mostProgram is what a tenth more than its code comes to: all methods of all types would come
-// to 73 MB.
+// mostProgram is what a tenth more than its code comes to: all methods of all types would come to 73 MB.
 const mostProgram = 54 << 20
 
 func TestProgramHoldsOnlyWhatIsCalled(t *testing.T) {

@@ -68,8 +68,7 @@ func TestInstallationsJoinAGroup(t *testing.T) {
 	}
 }
 
-// The group of another operator is used and not written: who applies it next finds no field
-// of it in other hands.
+// The group of another operator is used and not written: who applies it next finds no field of it in other hands.
 func TestInstallationsLeaveAGroupAsItIs(t *testing.T) {
 	e := newEnv(t)
 	e.namespace(t, "kept")

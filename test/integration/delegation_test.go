@@ -82,8 +82,7 @@ func TestHandover(t *testing.T) {
 	bundles.neverWithout(first, e.servingCA())
 }
 
-// Pods mount the CA next to the certificate, and do not start without it: an issuer that
-// leaves it out is named.
+// Pods mount the CA next to the certificate, and do not start without it: an issuer that leaves it out is named.
 func TestDelegatedSecretHasNoCA(t *testing.T) {
 	e := newOperatorEnv(t)
 	choose(e, managerv1alpha1.ProviderNone)

@@ -51,8 +51,7 @@ func deploymentSpec(name string) operatorsv1alpha1.StrategyDeploymentSpec {
 	}}
 }
 
-// webhook is a validating webhook that no request matches: the tests of this package
-// have no endpoint.
+// webhook is a validating webhook that no request matches: the tests of this package have no endpoint.
 func webhook(generateName, deployment string) operatorsv1alpha1.WebhookDescription {
 	none, path := admissionregistrationv1.SideEffectClassNone, "/validate"
 	return operatorsv1alpha1.WebhookDescription{

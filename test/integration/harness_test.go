@@ -144,8 +144,7 @@ func (e *env) must(err error) {
 	}
 }
 
-// patience is how long a test waits before it fails: several times what a machine needs that
-// other work keeps busy.
+// patience is how long a test waits before it fails: several times what a machine needs that other work keeps busy.
 const patience = 3 * time.Minute
 
 // pauses grow from 10 ms to 60 ms: each read costs the API server processor time, of which the

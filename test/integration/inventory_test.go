@@ -20,8 +20,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
-// derived are the kinds of objects that the manager makes; the last two are
-// cluster-scoped.
+// derived are the kinds of objects that the manager makes; the last two are cluster-scoped.
 var derived = []schema.GroupVersionResource{
 	{Version: "v1", Resource: "services"},
 	{Version: "v1", Resource: "secrets"},

@@ -20,8 +20,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
-// sleeper is a manager that led, and does not see what happens, or does not continue, until it
-// wakes up.
+// sleeper is a manager that led, and does not see what happens, or does not continue, until it wakes up.
 type sleeper struct {
 	*manager
 	sleep, wake func()

@@ -136,8 +136,7 @@ func conditionIn(conditions []metav1.Condition, kind string) metav1.Condition {
 	return metav1.Condition{}
 }
 
-// A converted definition has what is configured, as long as it is; what it has of its own
-// stays as it was.
+// A converted definition has what is configured, as long as it is; what it has of its own stays as it was.
 func TestSubscriptionAnnotatesDefinitions(t *testing.T) {
 	e := newOperatorEnv(t)
 	crd := newCRD(e, "labels", "v1", "v2")

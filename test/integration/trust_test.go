@@ -76,8 +76,7 @@ func watchTrust(e *env, crds ...string) *trustWatch {
 	return w
 }
 
-// history is everything so far, in the order in which it was written, when the watches
-// have reported what there is now.
+// history is everything so far, in the order in which it was written, when the watches have reported what there is now.
 func (w *trustWatch) history() []watch.Event {
 	w.Helper()
 	latest := []string{marker(w.env).ResourceVersion}

@@ -153,8 +153,7 @@ func TestUninstallWithImpossibleDefinitions(t *testing.T) {
 	e.uninstall("impossible.v1")
 }
 
-// An operator whose webhook cannot be unregistered does not keep those of others from it when the
-// manager is removed.
+// An operator whose webhook cannot be unregistered does not keep those of others from it when the manager is removed.
 func TestManagerRemovalIsRefused(t *testing.T) {
 	e := newOwnNamespaceEnv(t)
 	m := e.manage()
@@ -195,8 +194,7 @@ func TestNamespaceIsDeleted(t *testing.T) {
 	e.uninstall("operator.v1")
 }
 
-// What was registered a moment before the deletion is unregistered, too, though the
-// manager's cache does not show it.
+// What was registered a moment before the deletion is unregistered, too, though the manager's cache does not show it.
 func TestUninstallWithAStaleCache(t *testing.T) {
 	e := newOwnNamespaceEnv(t)
 	frozen := e.freezer("webhookconfigurations")

@@ -27,8 +27,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
-// versions are an operator's v1 and v2, with a webhook for each fate in an upgrade:
-// same, changed, gone, moved and new.
+// versions are an operator's v1 and v2, with a webhook for each fate in an upgrade: same, changed, gone, moved and new.
 func versions() (v1, v2 *operatorsv1alpha1.ClusterServiceVersion) {
 	v1, v2 = csv("operator.v1", "server", "before"), csv("operator.v2", "server", "after")
 	v2.Spec.Replaces = "operator.v1"

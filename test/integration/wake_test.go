@@ -106,8 +106,7 @@ func TestNewerKubernetesIsObserved(t *testing.T) {
 
 const longestPause = 30 * time.Second
 
-// watchVersions shows the ClusterServiceVersions of the test's Namespace, as they are and as
-// they become.
+// watchVersions shows the ClusterServiceVersions of the test's Namespace, as they are and as they become.
 func watchVersions(e *env) watch.Interface {
 	e.Helper()
 	w := kube.Watch(e, e.olm.ClusterServiceVersions(e.namespace), metav1.ListOptions{

@@ -17,8 +17,7 @@ import (
 
 var now = time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
 
-// cluster has two webhook servers, of two pods each, in namespaces of their own, and
-// nothing wrong with them.
+// cluster has two webhook servers, of two pods each, in namespaces of their own, and nothing wrong with them.
 type cluster struct {
 	validating []admissionregistrationv1.ValidatingWebhookConfiguration
 	crds       []apiextensionsv1.CustomResourceDefinition

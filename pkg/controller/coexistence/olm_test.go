@@ -10,8 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// The namespaces of a manager are read from the arguments of its Deployment. Other sources are
-// unknown.
+// The namespaces of a manager are read from the arguments of its Deployment. Other sources are unknown.
 func TestLimitedTo(t *testing.T) {
 	for name, test := range map[string]struct {
 		args    []string

@@ -9,8 +9,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
-// A repeated change is a contest. Another change, or the same change of another object, is not
-// held.
+// A repeated change is a contest. Another change, or the same change of another object, is not held.
 func TestFieldContests(t *testing.T) {
 	var f FieldContests
 	now, shop := time.Unix(1_000_000, 0), FieldObject{"Namespace shop", "1"}

@@ -104,8 +104,7 @@ func TestConfiguredAffinity(t *testing.T) {
 	}
 }
 
-// Annotations reach all that is derived; what exists already wins, and instructions to
-// the manager stay where they are.
+// Annotations reach all that is derived; what exists already wins, and instructions to the manager stay where they are.
 func TestConfiguredAnnotations(t *testing.T) {
 	spec := installtest.DeploymentOf("manager", func(d *appsv1.DeploymentSpec) { d.Template.Annotations = map[string]string{"author": "pod"} })
 	conversion := installtest.ServedBy("manager", func(d *operatorsv1alpha1.WebhookDescription) {
