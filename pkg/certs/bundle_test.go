@@ -54,8 +54,7 @@ func TestExpiredCAsMakeRoom(t *testing.T) {
 	installtest.Same(t, "the CAs that are kept", maxAuthorities, len(trustworthy(all, start)))
 }
 
-// Pods may serve another certificate of the CA of an expired one. The CA stays trusted until pods
-// serve the next certificate.
+// Pods may serve another certificate of an expired one's CA. It stays trusted until pods serve the next certificate.
 func TestCAOfExpiredCertificateStaysTrusted(t *testing.T) {
 	leaf := &x509.Certificate{NotBefore: start, NotAfter: after(30 * day), ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}
 	first, second := newSigner(t, &x509.Certificate{NotBefore: start, NotAfter: after(365 * day)}).issue(leaf), minted(t, 2, after(40*day))

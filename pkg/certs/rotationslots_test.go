@@ -44,8 +44,7 @@ type peak struct {
 	took                time.Duration
 }
 
-// runUntilReplaced advances the time until all deployments have another certificate, and checks
-// that each was restarted once.
+// runUntilReplaced advances the time until all deployments have a new certificate, and checks that each restarted once.
 func runUntilReplaced(t *testing.T, p Policy, all []*deployment, within time.Duration) peak {
 	t.Helper()
 	var peaks peak
@@ -103,8 +102,7 @@ func TestRotationSlotsLimitConcurrency(t *testing.T) {
 	}
 }
 
-// If restarts make calls fail, they are delayed until the certificates expire soon. The rotation
-// slots still limit the concurrent restarts.
+// Restarts that make calls fail wait until certificates expire soon. Rotation slots still limit concurrent restarts.
 func TestDelayedRestartsAreLimited(t *testing.T) {
 	t.Parallel()
 	p := DefaultPolicy()
@@ -117,8 +115,7 @@ func TestDelayedRestartsAreLimited(t *testing.T) {
 	}
 }
 
-// The jitter spreads the renewal of certificates that were minted at the same time: over days, or
-// over minutes if they are short-lived.
+// Jitter spreads the renewal of certificates minted together: over days, or over minutes if they are short-lived.
 func TestRenewalJitterSpreadsRotations(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

@@ -41,8 +41,7 @@ type issuerSet struct {
 	issuers  map[managerv1alpha1.CertificateProvider]*issuer
 }
 
-// issue makes the provider issue a leaf, with a new CA if newCA is set. The manager mints on its
-// own. Provider none issues nothing.
+// issue makes the provider issue a leaf, with newCA under a new CA. The manager mints on its own. None issues nothing.
 func (sim *issuerSet) issue(newCA bool) {
 	if sim.provider == byManager || sim.provider == byNone {
 		return

@@ -130,8 +130,7 @@ func (sim *timeline) setClock(clockOffset time.Duration) {
 	sim.schedule(sim.upTo(10*time.Minute), func() { set(0) })
 }
 
-// policyOf returns a policy for a seed: the default for half of the seeds. RSA is left out because
-// its keys take too long to generate.
+// policyOf returns the policy of a seed: the default for half of them, and never RSA, whose keys take long to generate.
 func policyOf(t *testing.T, seed uint64) Policy {
 	t.Helper()
 	p, random := DefaultPolicy(), splitMix64{^seed}
