@@ -21,8 +21,7 @@ import (
 
 const pondAPI = "v1.ponds.example.com"
 
-// clusterWithAPIService returns a cluster whose operator owns the kind Pond. Each Deployment serves
-// one version: v1, v2.
+// clusterWithAPIService returns a cluster whose operator owns the kind Pond. Each Deployment serves a version: v1, v2.
 func clusterWithAPIService(t *testing.T, deployments ...string) *cluster {
 	t.Helper()
 	c := clusterWith(t)
@@ -218,8 +217,7 @@ func TestAPIServiceWithUnmetRequirement(t *testing.T) {
 	}
 }
 
-// A delegated APIService is registered without a caBundle, so that the caBundle can be injected.
-// The injected caBundle is kept.
+// A delegated APIService is registered without a caBundle. The caBundle that is injected then is kept.
 func TestDelegatedAPIService(t *testing.T) {
 	c := clusterWithAPIService(t, "manager")
 	c.trust.Delegated, c.trust.CABundle = true, nil
@@ -248,8 +246,7 @@ func TestAPIServiceOwnerConflict(t *testing.T) {
 	installtest.Same(t, "the number of objects left", 0, len(c.Observed.Deployments)+len(c.Observed.AuthDelegators)+len(c.Observed.AuthReaders))
 }
 
-// An APIService of a reserved group is never written. It is deleted if it is registered, even if
-// other problems block the installation.
+// An APIService of a reserved group is never written. If registered, it is deleted, whatever blocks the installation.
 func TestReservedGroupIsNeverWritten(t *testing.T) {
 	reserved := map[string]bool{"ponds.example.com": true}
 	for name, failure := range map[string]*scope.Failure{

@@ -82,8 +82,7 @@ func (c *cluster) injectCABundle(client string, bundle []byte) {
 	live.ManagedFields = []metav1.ManagedFieldsEntry{wrote(client, `{"f:spec":{"f:conversion":{"f:webhook":{"f:clientConfig":{"f:caBundle":{}}}}}}`)}
 }
 
-// Repairs of a caBundle in a definition are limited for one client, for two clients in turn, and
-// for an admission policy.
+// Repairs of a definition's caBundle are limited for one client, two clients in turn, and an admission policy.
 func TestContestOfAConversion(t *testing.T) {
 	for name, test := range map[string]struct {
 		undo  func(c *cluster, i int)

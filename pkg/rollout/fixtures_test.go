@@ -48,8 +48,7 @@ type cluster struct {
 	admit  func(drift.Object) // changes a written object; nil for no change
 }
 
-// clusterWith returns a cluster with only a ClusterServiceVersion with these webhooks. Its
-// Deployments are in the order of the webhooks.
+// clusterWith returns a cluster with only a CSV with these webhooks. Its Deployments are in the order of the webhooks.
 func clusterWith(t *testing.T, webhooks ...operatorsv1alpha1.WebhookDescription) *cluster {
 	c := &cluster{
 		t: t, now: noon, writes: -1,

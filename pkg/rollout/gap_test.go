@@ -19,8 +19,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/report"
 )
 
-// A definition loses its conversion, is observed without it twice, and gets it again: the gap has a
-// beginning, an end and one event.
+// A definition loses its conversion, is observed so twice, and regains it: the gap has a beginning, an end, one event.
 func TestConversionGap(t *testing.T) {
 	live := convertedCRD("server-service", []string{"v2"}, "v1", "v2")
 	webhook := operatorsv1alpha1.WebhookDescription{Type: operatorsv1alpha1.ConversionWebhook, GenerateName: "c.example.com", ConversionCRDs: []string{live.Name}}

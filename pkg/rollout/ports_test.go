@@ -55,8 +55,7 @@ func onContainerPort(port int32) func(*operatorsv1alpha1.WebhookDescription) {
 	return func(d *operatorsv1alpha1.WebhookDescription) { d.ContainerPort = port }
 }
 
-// Edited ports of a registered webhook are used when the new port is served. API servers call the
-// previous port until then.
+// Edited ports of a registered webhook are used when the new port is served. Until then the previous port is called.
 func TestEditedPorts(t *testing.T) {
 	const kept = "443 of 443->443"
 	for name, test := range map[string]struct {

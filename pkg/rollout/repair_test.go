@@ -216,8 +216,7 @@ func TestRepairs(t *testing.T) {
 	}
 }
 
-// A deleted registration is recreated as soon as its endpoints answer, even after several
-// reconciliations without an answer.
+// A deleted registration is recreated when its endpoints answer, even after several reconciliations without an answer.
 func TestRegistrationIsRecreatedDuringRollout(t *testing.T) {
 	for want, c := range map[string]*cluster{
 		"create ValidatingWebhookConfiguration v.manager.example.com": installed(t, webhookOf("manager")),

@@ -16,8 +16,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/report"
 )
 
-// A new scope is written to a registration when its Namespaces have their labels. Other fields of
-// the registration are repaired meanwhile.
+// A new scope is written to a registration when its Namespaces are labelled. Other fields are repaired meanwhile.
 func TestScopeChangeOfRegisteredWebhook(t *testing.T) {
 	const (
 		validating = "apply ValidatingWebhookConfiguration v.manager.example.com: "
