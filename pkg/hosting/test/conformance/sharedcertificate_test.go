@@ -59,8 +59,7 @@ func TestReplicasShareACertificate(t *testing.T) {
 	})
 }
 
-// No call fails while the Secret changes or is deleted. A certificate that another client wrote is
-// served when it is trusted.
+// No call fails while the Secret changes or is deleted. Another client's certificate is served when it is trusted.
 func TestSharedCertificateIsReplacedUnderLoad(t *testing.T) {
 	t.Parallel()
 	namespace, client := newNamespace(t, "shared")
