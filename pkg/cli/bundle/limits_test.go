@@ -164,8 +164,7 @@ func TestFolderNamedLikeAnImage(t *testing.T) {
 	installtest.Must(t, err)
 }
 
-// What a layer unpacks to is limited as a whole: also what follows the end of its archive, and
-// files that a layer above hides.
+// All that a layer unpacks to is limited: also what follows its archive's end, and files that a layer above hides.
 func TestUnpackedSize(t *testing.T) {
 	hidden := []tar.Header{file("manifests/b.yaml", "a")}
 	for name, image := range map[string]v1.Image{
