@@ -75,8 +75,7 @@ func TestObjectsFitTheNextSchema(t *testing.T) {
 	}
 }
 
-// An upgrade reads the objects in a version that is served, wherever they are stored, and
-// names no more of them than a client reads.
+// An upgrade reads objects in a served version, wherever they are stored, and names no more of them than it reads.
 func TestDefinitionsAreChecked(t *testing.T) {
 	e := newEnv(t)
 	crd := e.defineVersions(t, "checks", map[string]string{"v1": schemas["anything"], "v2": schemas["anything"]}, func(crd *apiextensionsv1.CustomResourceDefinition) {

@@ -113,8 +113,7 @@ func TestNamespaceOtherThanSuggested(t *testing.T) {
 	}
 }
 
-// TestKubectlTakesRealBundles pipes the output of bundle render into a dry run of kubectl, as
-// docs/author/bundle-checks.md says.
+// TestKubectlTakesRealBundles pipes bundle render into a dry run of kubectl, as docs/author/bundle-checks.md says.
 func TestKubectlTakesRealBundles(t *testing.T) {
 	bundles := corpus(t)
 	if len(bundles) == 0 {

@@ -12,8 +12,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 )
 
-// csv is a ClusterServiceVersion in all install modes, with the given Deployments
-// and a validating webhook on nothing behind the first.
+// csv is a CSV in all install modes, with the given Deployments and a validating webhook on nothing behind the first.
 func csv(name string, deployments ...string) *operatorsv1alpha1.ClusterServiceVersion {
 	c := &operatorsv1alpha1.ClusterServiceVersion{
 		ObjectMeta: metav1.ObjectMeta{Name: name},

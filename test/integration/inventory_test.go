@@ -35,8 +35,7 @@ var derived = []schema.GroupVersionResource{
 
 var clusterScoped = derived[len(derived)-2:]
 
-// owned are all objects that have the owner labels of ClusterServiceVersions of the
-// test's Namespace, independent of their other labels.
+// owned are all objects with owner labels of CSVs of the test's Namespace, independent of their other labels.
 func (e *env) owned(kinds []schema.GroupVersionResource) []unstructured.Unstructured {
 	e.Helper()
 	var all []unstructured.Unstructured

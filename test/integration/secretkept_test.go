@@ -27,8 +27,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
-// While a pod serves the previous certificate, its CA stays trusted, also when a client writes the
-// Secret back without its annotations.
+// The CA of a certificate that a pod serves stays trusted, also if a client restores the Secret without annotations.
 func TestSecretReplacedWithoutAnnotations(t *testing.T) {
 	e := newOperatorEnv(t)
 	p, m := runPod(e, graceOf(time.Hour))

@@ -208,8 +208,7 @@ func TestUninstallWithAStaleCache(t *testing.T) {
 	leavesNothing(e)
 }
 
-// So is a conversion that was written a moment before the deletion: without it, the definition would
-// call a deleted Service.
+// So is a conversion written just before the deletion: without it, the definition would call a deleted Service.
 func TestUninstallWithStaleDefinitions(t *testing.T) {
 	e := newOperatorEnv(t)
 	crd := newCRD(e, "flanges", "v1", "v2")

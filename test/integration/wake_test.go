@@ -149,8 +149,7 @@ func (a appearance) isSeen(requirements []operatorsv1alpha1.RequirementStatus) b
 	return len(requirements) == 5 && lacks == a.lacks && satisfied == a.satisfied
 }
 
-// lackAll creates a ClusterServiceVersion to which everything is missing that one can
-// require, and returns how it appears.
+// lackAll creates a CSV that lacks everything that one can require, and returns how it appears.
 func lackAll(e *env) []appearance {
 	e.Helper()
 	e.group("og", namespaces(e.namespace))
