@@ -111,10 +111,7 @@ func TestAPIServiceIsRegistered(t *testing.T) {
 // The next Deployment waits until the previous APIService is available.
 func TestAPIServiceOrder(t *testing.T) {
 	c := clusterWithAPIService(t, "first", "second")
-	for range 3 {
-		c.reconcile()
-		c.becomeAvailable("first")
-	}
+	c.reconcileTimes(3)
 	installtest.Same(t, "the second Deployment before the first one's APIService is available", nil, c.Observed.Deployments["second"])
 	c.setAPIServiceAvailable(apiregistrationv1.ConditionTrue, "Passed", "")
 	c.reconcile()
@@ -221,10 +218,7 @@ func TestAPIServiceWithUnmetRequirement(t *testing.T) {
 func TestDelegatedAPIService(t *testing.T) {
 	c := clusterWithAPIService(t, "manager")
 	c.trust.Delegated, c.trust.CABundle = true, nil
-	for range 3 {
-		c.reconcile()
-		c.becomeAvailable("manager")
-	}
+	c.reconcileTimes(3)
 	if len(c.Observed.APIServices) != 1 || len(c.Observed.APIServices[0].Spec.CABundle) > 0 {
 		t.Fatalf("APIServices %+v", c.Observed.APIServices)
 	}

@@ -122,13 +122,7 @@ func TestMaintainedConversion(t *testing.T) {
 			crd := convertedCRD("none", nil, "v1")
 			crd.Spec.Conversion = nil
 			c.Observed.CRDs = map[string]*apiextensionsv1.CustomResourceDefinition{crd.Name: crd}
-			for range 4 {
-				c.reconcileWithConversions()
-				for deployment := range c.Observed.Deployments {
-					c.becomeAvailable(deployment)
-				}
-				c.wait(5 * time.Second)
-			}
+			c.reconcileUntilStable()
 			_, service := owners.ConvertedBy(c.Observed.CRDs[crd.Name])
 			if service != "before-service" {
 				t.Fatalf("converted by %q", service)

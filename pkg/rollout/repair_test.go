@@ -4,7 +4,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -232,11 +231,8 @@ func TestRegistrationIsRecreatedDuringRollout(t *testing.T) {
 		c.answer = func(backends.Endpoint) backends.Answer { return backends.Answer{} }
 		previous := c.Previous
 		plan := c.reconcile()
-		if diff := cmp.Diff([]string{want}, stepsOf(plan)); diff != "" {
-			t.Errorf("steps (-want +got):\n%s", diff)
-		} else if !plan.Steps[0].IsRepair(previous, nil) {
-			t.Errorf("%s does not count as a repair", want)
-		}
+		installtest.Same(t, "steps", []string{want}, stepsOf(plan))
+		installtest.Same(t, want+" counts as a repair", true, plan.Steps[0].IsRepair(previous, nil))
 	}
 }
 
