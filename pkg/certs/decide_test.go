@@ -64,14 +64,10 @@ func (c decision) check(t *testing.T) {
 	installtest.Same(t, "the number of trusted CAs", len(parse(d.Trust)), d.TrustedCAs)
 	installtest.Says(t, "the message", c.message, d.Problem+d.Message)
 	if d.Write != nil {
-		c.checkPrecondition(t, d.Write)
-	}
-}
-
-func (c decision) checkPrecondition(t *testing.T, write *corev1.Secret) {
-	t.Helper()
-	if write.Name != "manager-service-cert" || c.facts.Secret != nil && write.ResourceVersion != c.facts.Secret.ResourceVersion {
-		t.Errorf("it writes Secret %s under resourceVersion %q", write.Name, write.ResourceVersion)
+		installtest.Same(t, "the name of the Secret that it writes", "manager-service-cert", d.Write.Name)
+		if c.facts.Secret != nil {
+			installtest.Same(t, "its resourceVersion", c.facts.Secret.ResourceVersion, d.Write.ResourceVersion)
+		}
 	}
 }
 
