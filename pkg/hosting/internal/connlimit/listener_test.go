@@ -70,9 +70,7 @@ func TestBusyConnectionsAreKept(t *testing.T) {
 		if err == nil {
 			_, err = io.Copy(io.Discard, response.Body)
 			response.Body.Close()
-			if response.ProtoMajor != 2 {
-				t.Errorf("it is %s", response.Proto)
-			}
+			hostingtest.Same(t, "the major version of HTTP", 2, response.ProtoMajor)
 		}
 		results <- err
 	}
