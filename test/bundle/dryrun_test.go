@@ -157,8 +157,7 @@ const mostProgram = 54 << 20
 
 func TestProgramHoldsOnlyWhatIsCalled(t *testing.T) {
 	path := installtest.OrPanic(programs.Path("kubectl-webhooks"))
-	info, err := os.Stat(path)
-	must(t, err)
+	info := installtest.OrPanic(os.Stat(path))
 	if info.Size() > mostProgram {
 		t.Errorf("the program has %d bytes, more than %d: does anything call methods by name again (<ReflectMethod> in what go build -ldflags=-dumpdep prints)?", info.Size(), mostProgram)
 	}

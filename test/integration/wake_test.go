@@ -109,10 +109,9 @@ const longestPause = 30 * time.Second
 // watchVersions shows the ClusterServiceVersions of the test's Namespace, as they are and as they become.
 func watchVersions(e *env) watch.Interface {
 	e.Helper()
-	w := kube.Watch(e, e.olm.ClusterServiceVersions(e.namespace), metav1.ListOptions{
+	return kube.Watch(e, e.olm.ClusterServiceVersions(e.namespace), metav1.ListOptions{
 		SendInitialEvents: new(true), ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan,
 	})
-	return w
 }
 
 // becomes waits a second, without asking, for what the status reports of requirements.
