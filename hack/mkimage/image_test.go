@@ -119,8 +119,7 @@ func build(t *testing.T, dir, name string, env ...string) string {
 
 func readTar(t *testing.T, path string) map[string][]byte {
 	t.Helper()
-	archive, err := os.Open(path)
-	installtest.Must(t, err)
+	archive := installtest.OrPanic(os.Open(path))
 	defer archive.Close()
 	entries := map[string][]byte{}
 	for r := tar.NewReader(archive); ; {
@@ -146,8 +145,7 @@ func decode[T any](t *testing.T, content []byte) T {
 
 func readFile(t *testing.T, path string) []byte {
 	t.Helper()
-	content, err := os.ReadFile(path)
-	installtest.Must(t, err)
+	content := installtest.OrPanic(os.ReadFile(path))
 	return content
 }
 

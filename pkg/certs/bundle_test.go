@@ -54,8 +54,7 @@ func TestExpiredCAsMakeRoom(t *testing.T) {
 	installtest.Same(t, "the CAs that are kept", maxAuthorities, len(trustworthy(all, start)))
 }
 
-// Pods may serve another certificate of the CA of an expired one. The CA stays trusted until pods
-// serve the next certificate.
+// Pods may serve another certificate of an expired one's CA. It stays trusted until pods serve the next certificate.
 func TestCAOfExpiredCertificateStaysTrusted(t *testing.T) {
 	leaf := &x509.Certificate{NotBefore: start, NotAfter: after(30 * day), ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}
 	first, second := newSigner(t, &x509.Certificate{NotBefore: start, NotAfter: after(365 * day)}).issue(leaf), minted(t, 2, after(40*day))
@@ -66,8 +65,7 @@ func TestCAOfExpiredCertificateStaysTrusted(t *testing.T) {
 	installtest.Same(t, "what is needed", NeedEvidence, Decide(facts, DefaultPolicy(), after(40*day)).Need)
 }
 
-// Six earlier CAs delay a renewal until the renewal is urgent, and the
-// message names the pods that it waits for.
+// Six earlier CAs delay a renewal until the renewal is urgent, and the message names the pods that it waits for.
 func TestFullBundle(t *testing.T) {
 	first, next := minted(t, 9, start), minted(t, 10, after(80*day))
 	soon := minted(t, 10, after(day))

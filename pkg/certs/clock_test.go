@@ -9,8 +9,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
-// Recorded times that are in the future, because the clock was set back, are reset to the current
-// time. The rotation does not wait for them.
+// Recorded times in the future, from a clock that was set back, are reset to now. The rotation does not wait for them.
 func TestClockSetBack(t *testing.T) {
 	first, second := minted(t, 1, start), minted(t, 2, after(due))
 	both := trusting(second, first)

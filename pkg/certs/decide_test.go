@@ -64,19 +64,14 @@ func (c decision) check(t *testing.T) {
 	installtest.Same(t, "the number of trusted CAs", len(parse(d.Trust)), d.TrustedCAs)
 	installtest.Says(t, "the message", c.message, d.Problem+d.Message)
 	if d.Write != nil {
-		c.checkPrecondition(t, d.Write)
+		installtest.Same(t, "the name of the Secret that it writes", "manager-service-cert", d.Write.Name)
+		if c.facts.Secret != nil {
+			installtest.Same(t, "its resourceVersion", c.facts.Secret.ResourceVersion, d.Write.ResourceVersion)
+		}
 	}
 }
 
-func (c decision) checkPrecondition(t *testing.T, write *corev1.Secret) {
-	t.Helper()
-	if write.Name != "manager-service-cert" || c.facts.Secret != nil && write.ResourceVersion != c.facts.Secret.ResourceVersion {
-		t.Errorf("it writes Secret %s under resourceVersion %q", write.Name, write.ResourceVersion)
-	}
-}
-
-// answered returns the decision after the facts that it needs are obtained. It mints; obtain adds
-// the other facts.
+// answered returns the decision after the facts that it needs are obtained. It mints; obtain adds the other facts.
 func answered(t *testing.T, f *Facts, p Policy, now time.Time, obtain func(Decision)) Decision {
 	t.Helper()
 	for {
@@ -143,8 +138,7 @@ func TestUpdated(t *testing.T) {
 	}
 }
 
-// ChangesAt is the first time at which the decision changes. With a later time, a change would be
-// missed.
+// ChangesAt is the first time at which the decision changes. With a later time, a change would be missed.
 func TestChangesAt(t *testing.T) {
 	type row struct {
 		facts  Facts

@@ -115,8 +115,7 @@ func cas(generations ...Generation) []byte {
 	return bundle
 }
 
-// verifies returns why an API server with this caBundle cannot call a pod that serves this
-// certificate.
+// verifies returns why an API server with this caBundle cannot call a pod that serves this certificate.
 func verifies(leaf, caBundle []byte, now time.Time) error {
 	c := parse(leaf)[0]
 	options := x509.VerifyOptions{Roots: x509.NewCertPool(), CurrentTime: now}
@@ -127,8 +126,7 @@ func verifies(leaf, caBundle []byte, now time.Time) error {
 	return c.VerifyHostname("manager-service.shop.svc")
 }
 
-// describe returns the numbers of the generations that a Secret holds, and which times are recorded
-// in it.
+// describe returns the numbers of the generations that a Secret holds, and which times are recorded in it.
 func describe(secret *corev1.Secret) string {
 	if secret == nil {
 		return ""

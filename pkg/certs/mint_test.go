@@ -44,9 +44,8 @@ func TestMintLimitsTheCA(t *testing.T) {
 		t.Error("the CA may sign other CAs")
 	}
 	installtest.Same(t, "the key usage of the CA", x509.KeyUsageCertSign, ca.KeyUsage)
-	if ca.Subject.CommonName != names[0] || !strings.HasPrefix(ca.Subject.SerialNumber, "5-") {
-		t.Errorf("the CA's subject %q names neither the Service nor the generation", ca.Subject)
-	}
+	installtest.Same(t, "the Service in the CA's subject", names[0], ca.Subject.CommonName)
+	installtest.Prefix(t, "the generation in the CA's subject", "5-", ca.Subject.SerialNumber)
 }
 
 func TestMintNeverRepeatsACA(t *testing.T) {

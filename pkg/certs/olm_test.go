@@ -45,10 +45,8 @@ func TestOLMSecretIsServedUntilRenewal(t *testing.T) {
 	if d.Serving == nil || d.Problem != "" || d.Phase != managerv1alpha1.CertificateStable {
 		t.Fatalf("a valid Secret of OLM v0 is %s: %s", d.Phase, d.Problem)
 	}
-	if d.Serving.Number != 0 || d.Serving.CAHash != secret.Annotations[wellknown.AnnotationCAHash] {
-		t.Errorf("it is generation %d with CA hash %s, want 0 and %s",
-			d.Serving.Number, d.Serving.CAHash, secret.Annotations[wellknown.AnnotationCAHash])
-	}
+	installtest.Same(t, "the generation", 0, d.Serving.Number)
+	installtest.Same(t, "the CA hash", secret.Annotations[wellknown.AnnotationCAHash], d.Serving.CAHash)
 	installtest.Same(t, "the caBundle", string(secret.Data[wellknown.KeyOLMCA]), string(d.Trust))
 
 	f.Secret, f.Rotating = d.Write, new(int)

@@ -12,8 +12,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
-// A Secret of another client under the manager's name is replaced while registrations exist, unless
-// an owner claims it. Otherwise it is not modified.
+// A Secret of another client under the manager's name is replaced only if registrations exist and no owner claims it.
 func TestSecretOfAnotherClient(t *testing.T) {
 	first, third, otherClients := minted(t, 1, start), minted(t, 3, after(2*day)), minted(t, 9, after(2*day))
 	one, at := trusting(first), after(2*day)

@@ -43,8 +43,7 @@ func TestPolicyFrom(t *testing.T) {
 	installtest.Must(t, DefaultPolicy().Validate())
 }
 
-// A rotation ends before the previous certificate expires, also if pods need the whole grace time
-// to reload.
+// A rotation ends before the previous certificate expires, also if pods need the whole grace time to reload.
 func TestRotationFitsBeforeExpiry(t *testing.T) {
 	for name, test := range map[string]struct {
 		validity, before, grace time.Duration

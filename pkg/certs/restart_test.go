@@ -9,8 +9,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
-// Pods that serve another certificate than the current one, or may serve one, are restarted, and
-// the status announces the restart.
+// Pods that serve, or may serve, a certificate that is not the current one are restarted, and the status announces it.
 func TestRestart(t *testing.T) {
 	first, second := minted(t, 1, start), minted(t, 2, after(due))
 	promoted := secretWith(t, first).next(second, after(due)).promoted(after(due))

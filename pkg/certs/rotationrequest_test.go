@@ -63,8 +63,7 @@ func TestRotateAtRequest(t *testing.T) {
 	}
 }
 
-// A certsRotateAt request is carried out once. It restarts pods even if they serve the current
-// certificate.
+// A certsRotateAt request is carried out once. It restarts pods even if they serve the current certificate.
 func TestRotateAt(t *testing.T) {
 	first, second := minted(t, 1, start), minted(t, 2, after(day))
 	secret := secretWith(t, first)

@@ -26,8 +26,7 @@ type deployment struct {
 	done         bool
 }
 
-// newDeployments returns deployments whose certificates were minted at the same time: 60, in make
-// campaign 200.
+// newDeployments returns deployments whose certificates were minted at the same time: 60, in make campaign 200.
 func newDeployments(t *testing.T, p Policy, template deployment) []*deployment {
 	all := make([]*deployment, ordinarily(60, 200))
 	for i := range all {
@@ -45,8 +44,7 @@ type peak struct {
 	took                time.Duration
 }
 
-// runUntilReplaced advances the time until all deployments have another certificate, and checks
-// that each was restarted once.
+// runUntilReplaced advances the time until all deployments have a new certificate, and checks that each restarted once.
 func runUntilReplaced(t *testing.T, p Policy, all []*deployment, within time.Duration) peak {
 	t.Helper()
 	var peaks peak
@@ -104,8 +102,7 @@ func TestRotationSlotsLimitConcurrency(t *testing.T) {
 	}
 }
 
-// If restarts make calls fail, they are delayed until the certificates expire soon. The rotation
-// slots still limit the concurrent restarts.
+// Restarts that make calls fail wait until certificates expire soon. Rotation slots still limit concurrent restarts.
 func TestDelayedRestartsAreLimited(t *testing.T) {
 	t.Parallel()
 	p := DefaultPolicy()
@@ -118,8 +115,7 @@ func TestDelayedRestartsAreLimited(t *testing.T) {
 	}
 }
 
-// The jitter spreads the renewal of certificates that were minted at the same time: over days, or
-// over minutes if they are short-lived.
+// Jitter spreads the renewal of certificates minted together: over days, or over minutes if they are short-lived.
 func TestRenewalJitterSpreadsRotations(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -162,8 +158,7 @@ func (d *deployment) reconcile(t *testing.T, p Policy, now time.Time, others int
 	return count(this, func(d *deployment) bool { return HasRotationSlot(d.secret, now) }) - before
 }
 
-// apply carries out a decision and schedules the next reconciliation: at once if something was
-// written.
+// apply carries out a decision and schedules the next reconciliation: at once if something was written.
 func (d *deployment) apply(decision Decision, now time.Time) {
 	d.requeueAt = earliest(now, decision.PollAt, decision.ChangesAt)
 	if decision.Phase == managerv1alpha1.CertificatePromoting && d.restartCosts != "" && !decision.Restart {

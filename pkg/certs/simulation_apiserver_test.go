@@ -76,8 +76,7 @@ func (sim *apiServer) store(s *corev1.Secret) {
 	sim.changed()
 }
 
-// writeRegistration writes the trust of a decision to a registration, if it is unchanged since it
-// was read.
+// writeRegistration writes the trust of a decision to a registration, if it is unchanged since it was read.
 func (sim *apiServer) writeRegistration(i, seen int, d Decision) bool {
 	sim.t.Helper()
 	if trusted := len(parse(d.Trust)); trusted > maxAuthorities {

@@ -88,15 +88,13 @@ func (sim *calls) servesCurrentCA(p *pod) bool {
 	return last != nil && p.loaded.ca == string(last.Data[wellknown.KeyCA])
 }
 
-// knowsCurrentGeneration reports whether an API server knows a registration that was written for
-// the current generation.
+// knowsCurrentGeneration reports whether an API server knows a registration written for the current generation.
 func (sim *calls) knowsCurrentGeneration(known registration) bool {
 	last := sim.secret.last()
 	return last != nil && known.Generation >= numberIn(last, wellknown.AnnotationGeneration)
 }
 
-// compromisePending reports whether a request that ends the trust in earlier CAs is not recorded as
-// carried out in a Secret.
+// compromisePending reports whether a Secret does not record that a request to end the trust in earlier CAs is done.
 func (sim *calls) compromisePending(s *corev1.Secret) bool {
 	return strings.HasPrefix(sim.rotationRequest, wellknown.RotateCompromised) && (s == nil || s.Annotations[wellknown.AnnotationLastRotationRequest] != sim.rotationRequest)
 }

@@ -202,8 +202,7 @@ var yearAhead = fault{"the clock is set more than a year ahead", func(sim *simul
 	sim.setClock(farAhead)
 }}
 
-// whenTrusted calls do when the Secret records that registrations trust the next certificate, if
-// that happens within some seconds.
+// whenTrusted calls do if the Secret records within some seconds that registrations trust the next certificate.
 func (sim *simulation) whenTrusted(seconds int, do func(*simulation)) {
 	if last := sim.secret.last(); last != nil && last.Annotations[wellknown.AnnotationNextTrustedAt] != "" {
 		do(sim)

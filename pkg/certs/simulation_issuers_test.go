@@ -41,8 +41,7 @@ type issuerSet struct {
 	issuers  map[managerv1alpha1.CertificateProvider]*issuer
 }
 
-// issue makes the provider issue a leaf, with a new CA if newCA is set. The manager mints on its
-// own. Provider none issues nothing.
+// issue makes the provider issue a leaf, with newCA under a new CA. The manager mints on its own. None issues nothing.
 func (sim *issuerSet) issue(newCA bool) {
 	if sim.provider == byManager || sim.provider == byNone {
 		return
@@ -81,8 +80,7 @@ func (sim *issuerSet) reissue() bool {
 	return true
 }
 
-// chooseProvider changes the provider, which issues after a delay. The certificate of the previous
-// provider is deleted.
+// chooseProvider changes the provider, which issues after a delay. The certificate of the previous provider is deleted.
 func (sim *issuerSet) chooseProvider(provider managerv1alpha1.CertificateProvider) {
 	delete(sim.issuers, sim.provider)
 	sim.logf("the provider is %s instead of %s", provider, sim.provider)

@@ -107,8 +107,7 @@ func (sim *managers) enqueue(after time.Duration) {
 	}
 }
 
-// applyWrites carries out the writes in order. With faulty, some are delayed or lost. A failed
-// reconciliation is retried.
+// applyWrites carries out the writes in order, with faulty some late or never. A failed reconciliation is retried.
 func (sim *managers) applyWrites(do []func() bool, faulty bool) {
 	retryAfter := time.Second + sim.upTo(14*time.Second)
 	pause, failed := time.Duration(0), false

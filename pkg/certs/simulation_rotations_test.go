@@ -24,8 +24,7 @@ func ordinarily(ordinary, inCampaign int) int {
 	return ordinary
 }
 
-// No rotation fails a call that is not exempt, for any delay of the parts of a cluster and for any
-// fault.
+// No rotation fails a call that is not exempt, for any delay of the parts of a cluster and for any fault.
 func TestTenRotationsFailNoCall(t *testing.T) {
 	exemptedCalls := make([]map[string]int, *seeds)
 	t.Run("seeds", func(t *testing.T) {
@@ -170,8 +169,7 @@ func (sim *simulation) advanceToRenewal() string {
 	return from
 }
 
-// finished reports whether the rotation is complete. With provider none, pods may wait for the
-// Secret for ever.
+// finished reports whether the rotation is complete. With provider none, pods may wait for the Secret for ever.
 func (sim *simulation) finished(from string) bool {
 	if sim.provider == byNone {
 		return true

@@ -36,8 +36,7 @@ type event struct {
 // servers, kubelets, pods, issuers, and the writes of paused managers.
 type simulation struct{ *calls }
 
-// newSimulation returns a simulation with a registered webhook whose certificate the provider
-// issued.
+// newSimulation returns a simulation with a registered webhook whose certificate the provider issued.
 func newSimulation(t *testing.T, seed uint64, provider managerv1alpha1.CertificateProvider) *simulation {
 	line := &timeline{t: t, random: splitMix64{seed}, now: start}
 	api := &apiServer{timeline: line, secret: object[*corev1.Secret]{{start, nil}}}
@@ -131,8 +130,7 @@ func (sim *timeline) setClock(clockOffset time.Duration) {
 	sim.schedule(sim.upTo(10*time.Minute), func() { set(0) })
 }
 
-// policyOf returns a policy for a seed: the default for half of the seeds. RSA is left out because
-// its keys take too long to generate.
+// policyOf returns the policy of a seed: the default for half of them, and never RSA, whose keys take long to generate.
 func policyOf(t *testing.T, seed uint64) Policy {
 	t.Helper()
 	p, random := DefaultPolicy(), splitMix64{^seed}
@@ -151,8 +149,7 @@ func policyOf(t *testing.T, seed uint64) Policy {
 
 func oneOf[T any](random *splitMix64, choices ...T) T { return choices[random.intN(len(choices))] }
 
-// splitMix64 is a random number generator. The same seed gives the same numbers, so that a failure
-// can be reproduced.
+// splitMix64 is a random number generator. The same seed gives the same numbers, so that a failure can be reproduced.
 type splitMix64 struct{ state uint64 }
 
 func (d *splitMix64) next() uint64 {

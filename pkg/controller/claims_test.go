@@ -166,8 +166,7 @@ func readsOthers(t testing.TB, c *Controller) {
 	}
 }
 
-// BenchmarkOneEventAmongTeams edits one operator among many teams: it measures the events, and what
-// its reconciliation reads of the others.
+// BenchmarkOneEventAmongTeams edits one operator of many teams: it measures events and the reconciliation's reads.
 func BenchmarkOneEventAmongTeams(b *testing.B) {
 	for _, number := range []int{100, 400, 1600} {
 		b.Run(fmt.Sprintf("teams=%d", number), func(b *testing.B) {

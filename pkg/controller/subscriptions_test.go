@@ -36,8 +36,7 @@ func subscribed(t *testing.T, operators int) *Controller {
 	return c
 }
 
-// The cost of finding the Subscription of a version does not depend on the number of Subscriptions
-// and ClusterServiceVersions.
+// Finding the Subscription of a version costs the same for any number of Subscriptions and ClusterServiceVersions.
 func TestSubscriptionAmongMany(t *testing.T) {
 	work := func(operators int) float64 {
 		c := subscribed(t, operators)

@@ -154,14 +154,10 @@ func TestFlagsAreThoseThatMakeSense(t *testing.T) {
 			}
 			flags := b.Command().Flags()
 			for _, flag := range test.has {
-				if flags.Lookup(flag) == nil {
-					t.Errorf("there is no --%s", flag)
-				}
+				hostingtest.Same(t, "there is --"+flag, true, flags.Lookup(flag) != nil)
 			}
 			for _, flag := range test.lacks {
-				if flags.Lookup(flag) != nil {
-					t.Errorf("there is --%s", flag)
-				}
+				hostingtest.Same(t, "there is --"+flag, false, flags.Lookup(flag) != nil)
 			}
 		})
 	}

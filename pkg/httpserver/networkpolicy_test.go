@@ -28,8 +28,7 @@ func TestManifestsLimitIngress(t *testing.T) {
 		var kustomization struct {
 			Resources []string `json:"resources"`
 		}
-		text, err := os.ReadFile("../../manifests/" + folder + "/kustomization.yaml")
-		installtest.Must(t, err)
+		text := installtest.OrPanic(os.ReadFile("../../manifests/" + folder + "/kustomization.yaml"))
 		installtest.Must(t, yaml.Unmarshal(text, &kustomization))
 		installtest.Among(t, kustomization.Resources, "networkpolicy.yaml")
 		var policy networkingv1.NetworkPolicy
@@ -60,8 +59,7 @@ func TestManifestsLimitIngress(t *testing.T) {
 	var limited struct {
 		Resources []string `json:"resources"`
 	}
-	text, err := os.ReadFile("../../manifests/limited/kustomization.yaml")
-	installtest.Must(t, err)
+	text := installtest.OrPanic(os.ReadFile("../../manifests/limited/kustomization.yaml"))
 	installtest.Must(t, yaml.Unmarshal(text, &limited))
 	installtest.Among(t, limited.Resources, "../manager")
 }

@@ -33,8 +33,7 @@ func probeOne(t *testing.T, address string, trust []byte, o Options) Result {
 	return results[0]
 }
 
-// mustSay checks the reason of a result, and that its message names the target and
-// each of some words.
+// mustSay checks the reason of a result, and that its message names the target and each of some words.
 func mustSay(t *testing.T, got Result, reason Reason, words ...string) {
 	t.Helper()
 	if got.Reason != reason {
@@ -199,15 +198,13 @@ func TestNoHandshake(t *testing.T) {
 	}
 }
 
-// readHello reads what a client sends first, so that closing the connection afterwards
-// is not itself a reset.
+// readHello reads what a client sends first, so that closing the connection afterwards is not itself a reset.
 func readHello(conn *net.TCPConn) { _, _ = conn.Read(make([]byte, 4096)) }
 
 // staySilent reads until the client closes the connection.
 func staySilent(conn *net.TCPConn) { _, _ = io.Copy(io.Discard, conn) }
 
-// The connection exists whenever a busy machine gets to it: the time is the handshake's to
-// exceed.
+// The connection exists whenever a busy machine gets to it: the time is the handshake's to exceed.
 func TestSilentServerTimesOut(t *testing.T) {
 	silent := serveRaw(t, staySilent)
 	got := probeOne(t, silent, nil, Options{Parallel: 1, Timeout: 50 * time.Millisecond, Dial: func(_ context.Context, address string) (net.Conn, error) {

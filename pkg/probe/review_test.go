@@ -118,8 +118,7 @@ func TestTheReviewThatIsSent(t *testing.T) {
 	installtest.Same(t, "the review", "POST manager-service.shop.svc:443/validate application/json "+asked.Body+"<nil>", <-got)
 }
 
-// A server that takes its time costs the time for a review and no more, and a cancelled probe
-// blames no server.
+// A server that takes its time costs the time for a review and no more, and a cancelled probe blames no server.
 func TestAReviewThatIsNotAnswered(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	arrived := make(chan struct{}, 2)

@@ -135,8 +135,7 @@ func TestAdmissionAfterARestart(t *testing.T) {
 	}
 }
 
-// Fields that determine the called server, its trust or permissions are never accepted from
-// admission, and are repaired within a limit.
+// Fields of the called server, its trust or permissions are never accepted from admission, and repaired within a limit.
 func TestNeverAcceptedFromAdmission(t *testing.T) {
 	for name, test := range map[string]struct {
 		admit func(drift.Object)

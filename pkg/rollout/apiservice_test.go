@@ -22,8 +22,7 @@ import (
 
 const pondAPI = "v1.ponds.example.com"
 
-// clusterWithAPIService returns a cluster whose operator owns the kind Pond. Each Deployment serves
-// one version: v1, v2.
+// clusterWithAPIService returns a cluster whose operator owns the kind Pond. Each Deployment serves a version: v1, v2.
 func clusterWithAPIService(t *testing.T, deployments ...string) *cluster {
 	t.Helper()
 	c := clusterWith(t)
@@ -113,10 +112,7 @@ func TestAPIServiceIsRegistered(t *testing.T) {
 // The next Deployment waits until the previous APIService is available.
 func TestAPIServiceOrder(t *testing.T) {
 	c := clusterWithAPIService(t, "first", "second")
-	for range 3 {
-		c.reconcile()
-		c.becomeAvailable("first")
-	}
+	c.reconcileTimes(3)
 	installtest.Same(t, "the second Deployment before the first one's APIService is available", nil, c.Observed.Deployments["second"])
 	c.setAPIServiceAvailable(apiregistrationv1.ConditionTrue, "Passed", "")
 	c.reconcile()
@@ -165,8 +161,7 @@ func TestAPIServiceTrusts(t *testing.T) {
 	}
 }
 
-// An upgrade adopts an APIService without unregistering it. A version that does not own it
-// unregisters it.
+// An upgrade adopts an APIService without unregistering it. A version that does not own it unregisters it.
 func TestAPIServiceUpgrade(t *testing.T) {
 	for title, test := range map[string]struct {
 		deployment string // in the new version
@@ -220,15 +215,11 @@ func TestAPIServiceWithUnmetRequirement(t *testing.T) {
 	}
 }
 
-// A delegated APIService is registered without a caBundle, so that the caBundle can be injected.
-// The injected caBundle is kept.
+// A delegated APIService is registered without a caBundle. The caBundle that is injected then is kept.
 func TestDelegatedAPIService(t *testing.T) {
 	c := clusterWithAPIService(t, "manager")
 	c.trust.Delegated, c.trust.CABundle = true, nil
-	for range 3 {
-		c.reconcile()
-		c.becomeAvailable("manager")
-	}
+	c.reconcileTimes(3)
 	if len(c.Observed.APIServices) != 1 || len(c.Observed.APIServices[0].Spec.CABundle) > 0 {
 		t.Fatalf("APIServices %+v", c.Observed.APIServices)
 	}
@@ -250,8 +241,7 @@ func TestAPIServiceOwnerConflict(t *testing.T) {
 	installtest.Same(t, "the number of objects left", 0, len(c.Observed.Deployments)+len(c.Observed.AuthDelegators)+len(c.Observed.AuthReaders))
 }
 
-// An APIService of a reserved group is never written. It is deleted if it is registered, even if
-// other problems block the installation.
+// An APIService of a reserved group is never written. If registered, it is deleted, whatever blocks the installation.
 func TestReservedGroupIsNeverWritten(t *testing.T) {
 	reserved := map[string]bool{"ponds.example.com": true}
 	for name, failure := range map[string]*scope.Failure{
@@ -276,8 +266,7 @@ func TestReservedGroupIsNeverWritten(t *testing.T) {
 	}
 }
 
-// An APIService of a group that other servers serve is not registered. One that is registered stays
-// and is repaired.
+// An APIService of a group that other servers serve is not registered. One that is registered stays and is repaired.
 func TestOccupiedGroup(t *testing.T) {
 	occupied := map[string]string{"ponds.example.com": "another server serves it"}
 	c := clusterWithAPIService(t, "manager")

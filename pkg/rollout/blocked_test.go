@@ -112,8 +112,7 @@ func TestBlockedWithoutEndpoints(t *testing.T) {
 	}
 }
 
-// A Deployment that only a webhook names, and a webhook that is declared twice, are reported once
-// each.
+// A Deployment that only a webhook names, and a webhook that is declared twice, are reported once each.
 func TestBlockedWithInvalidDescriptions(t *testing.T) {
 	c := clusterWith(t, webhookOf("manager"), webhookOf("manager"))
 	c.CSV.Spec.WebhookDefinitions = append(c.CSV.Spec.WebhookDefinitions, webhookOf("manger"))
@@ -125,8 +124,7 @@ func TestBlockedWithInvalidDescriptions(t *testing.T) {
 	installtest.Same(t, "webhooks", want, webhooksOf(c.reconcile()))
 }
 
-// Without a scope, with an invalid description, and while the deletion is blocked, only the
-// caBundle and the certificate are updated.
+// Without scope, with an invalid description or a blocked deletion, only the caBundle and certificate are updated.
 func TestCABundleOnly(t *testing.T) {
 	const registration = "update ValidatingWebhookConfiguration v.manager.example.com: webhooks.clientConfig.caBundle"
 	ways := map[string]func(*cluster){

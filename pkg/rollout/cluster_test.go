@@ -76,8 +76,7 @@ func ownGeneration(o drift.Object) {
 	}
 }
 
-// ownPorts adds a managed fields entry of the manager for the ports of a Service and the annotation
-// with kept ports.
+// ownPorts adds a managed fields entry of the manager for the ports of a Service and the annotation with kept ports.
 func ownPorts(o drift.Object) {
 	service, ok := o.(*corev1.Service)
 	if !ok {
@@ -169,8 +168,7 @@ func (c *cluster) remove(o drift.Object) {
 	})
 }
 
-// becomeAvailable sets the status of a complete rollout and the endpoints, once for each
-// generation.
+// becomeAvailable sets the status of a complete rollout and the endpoints, once for each generation.
 func (c *cluster) becomeAvailable(deployment string) {
 	d := c.Observed.Deployments[deployment]
 	if d.Status.ObservedGeneration == d.Generation && d.Status.AvailableReplicas == *d.Spec.Replicas {
@@ -227,8 +225,7 @@ func (c *cluster) validating(deployment string) *admissionregistrationv1.Validat
 	return c.validatingNamed("v." + deployment + ".example.com")
 }
 
-// refuse makes the API server refuse writes of an object. A kind alone stands for the only object
-// of that kind.
+// refuse makes the API server refuse writes of an object. A kind alone stands for the only object of that kind.
 func (c *cluster) refuse(key, message string) {
 	c.t.Helper()
 	c.next()

@@ -14,8 +14,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 )
 
-// repairsByAllClients is the number of repairs that begin a contest if each client undoes fewer
-// than its limit.
+// repairsByAllClients is the number of repairs that begin a contest if each client undoes fewer than its limit.
 const repairsByAllClients = 30
 
 func adversary(c *cluster) {

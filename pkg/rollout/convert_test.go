@@ -17,8 +17,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
-// convertedCRD returns a definition that a Service in the namespace "operators" converts. A version
-// with a leading "-" is not served.
+// convertedCRD returns a definition that a Service in "operators" converts. A version with a leading "-" is not served.
 func convertedCRD(service string, stored []string, versions ...string) *apiextensionsv1.CustomResourceDefinition {
 	crd := &apiextensionsv1.CustomResourceDefinition{
 		ObjectMeta: metav1.ObjectMeta{Name: "things.example.com", UID: "u", ResourceVersion: "7"},

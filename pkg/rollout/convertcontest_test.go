@@ -82,8 +82,7 @@ func (c *cluster) injectCABundle(client string, bundle []byte) {
 	live.ManagedFields = []metav1.ManagedFieldsEntry{wrote(client, `{"f:spec":{"f:conversion":{"f:webhook":{"f:clientConfig":{"f:caBundle":{}}}}}}`)}
 }
 
-// Repairs of a caBundle in a definition are limited for one client, for two clients in turn, and
-// for an admission policy.
+// Repairs of a definition's caBundle are limited for one client, two clients in turn, and an admission policy.
 func TestContestOfAConversion(t *testing.T) {
 	for name, test := range map[string]struct {
 		undo  func(c *cluster, i int)
@@ -133,8 +132,7 @@ func TestContestOfAConversion(t *testing.T) {
 	}
 }
 
-// A caBundle that verifies the certificate of the pods is not changed, even if another client wrote
-// it.
+// A caBundle that verifies the certificate of the pods is not changed, even if another client wrote it.
 func TestConversionThatIsVerified(t *testing.T) {
 	ours, old, theirs := newCA(t, "olm-webhook-manager"), newCA(t, "olm-webhook-manager"), newCA(t, "cert-manager")
 	for name, test := range map[string]struct {

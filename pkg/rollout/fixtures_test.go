@@ -49,8 +49,7 @@ type cluster struct {
 	admit  func(drift.Object) // changes a written object; nil for no change
 }
 
-// clusterWith returns a cluster with only a ClusterServiceVersion with these webhooks. Its
-// Deployments are in the order of the webhooks.
+// clusterWith returns a cluster with only a CSV with these webhooks. Its Deployments are in the order of the webhooks.
 func clusterWith(t *testing.T, webhooks ...operatorsv1alpha1.WebhookDescription) *cluster {
 	c := &cluster{
 		t: t, now: noon, writes: -1,
@@ -141,8 +140,7 @@ func (c *cluster) rendered(csv *operatorsv1alpha1.ClusterServiceVersion) render.
 	return render.Objects(in)
 }
 
-// reconcile probes the endpoints of the plan, carries out its steps, and stores status and phases.
-// It returns the plan.
+// reconcile probes the endpoints of the plan, carries out its steps, and stores status and phases. It returns the plan.
 func (c *cluster) reconcile() Plan {
 	c.t.Helper()
 	c.Observed.Answers = map[backends.Endpoint]backends.Answer{}
@@ -206,8 +204,7 @@ func (c *cluster) reconcileTimes(n int) {
 
 func deletes(step Step) bool { return step.Verb == Delete }
 
-// stepsOf returns a line for each write of a plan, with the drift. Names of registrations have no
-// hash.
+// stepsOf returns a line for each write of a plan, with the drift. Names of registrations have no hash.
 func stepsOf(plan Plan) []string {
 	var lines []string
 	for _, step := range plan.Steps {

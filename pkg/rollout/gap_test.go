@@ -19,8 +19,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/report"
 )
 
-// A definition loses its conversion, is observed without it twice, and gets it again: the gap has a
-// beginning, an end and one event.
+// A definition loses its conversion, is observed so twice, and regains it: the gap has a beginning, an end, one event.
 func TestConversionGap(t *testing.T) {
 	live := convertedCRD("server-service", []string{"v2"}, "v1", "v2")
 	webhook := operatorsv1alpha1.WebhookDescription{Type: operatorsv1alpha1.ConversionWebhook, GenerateName: "c.example.com", ConversionCRDs: []string{live.Name}}
@@ -76,8 +75,7 @@ func TestConversionGap(t *testing.T) {
 	}
 }
 
-// Times in managedFields have a resolution of one second. Entries of the same second are sorted by
-// name.
+// Times in managedFields have a resolution of one second. Entries of the same second are sorted by name.
 func TestLastOtherWriter(t *testing.T) {
 	const (
 		inConversion = `{"f:spec":{"f:conversion":{"f:strategy":{}},"f:group":{}}}`
@@ -121,8 +119,7 @@ func TestLastOtherWriter(t *testing.T) {
 	}
 }
 
-// A definition that was prepared for a webhook that no Deployment serves yet is not converted by
-// it.
+// A definition that was prepared for a webhook that no Deployment serves yet is not converted by it.
 func TestOpenedDefinitionIsNotConverted(t *testing.T) {
 	live := convertedCRD("server-service", []string{"v1"}, "v1", "v2")
 	desired := render.Conversion{CRD: live.Name, Spec: *live.Spec.Conversion.DeepCopy()}

@@ -151,8 +151,7 @@ func TestTargetPortWithoutContainerPort(t *testing.T) {
 	}
 }
 
-// Every ready endpoint and the cluster IP of the Service are dialled once, with the server name
-// that API servers use.
+// Every ready endpoint and the cluster IP of the Service are dialled once, with the server name that API servers use.
 func TestEndpointsToDial(t *testing.T) {
 	endpoint := func(address, what string) backends.Endpoint {
 		return backends.Endpoint{Address: address, ServerName: "manager-service.shop.svc", What: what, Deployment: "manager", Service: "manager-service", Port: 443, Virtual: strings.HasPrefix(what, "service")}

@@ -10,8 +10,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
-// A Role is bound only if its rules are the desired ones. Another client can own a Role of that name, or
-// revert each repair of its rules.
+// A Role is bound only with the desired rules. Another client can own a Role of that name, or revert each repair.
 func TestGrantsDesiredRulesOnly(t *testing.T) {
 	const role, binding = "Role shop/manager-service-cert", "create RoleBinding shop/manager-service-cert"
 	widen := func(c *cluster) { c.Observed.Roles["manager-service-cert"].Rules[0].ResourceNames = nil }

@@ -13,8 +13,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/backends"
 )
 
-// Steps of an installation with two Deployments: the webhooks of each Deployment are registered
-// before the next one starts.
+// Steps of an installation: the webhooks of each of two Deployments are registered before the next one starts.
 func TestInstallationStepByStep(t *testing.T) {
 	c := clusterWith(t, webhookOf("first"), webhookOf("first", mutatingNamed("m.first.example.com")), webhookOf("second"))
 	c.Secrets["first"] = secretOf("first")
@@ -102,8 +101,7 @@ func secretOf(deployment string) *corev1.Secret {
 	}
 }
 
-// The status of a Deployment before a change neither completes nor fails the installation of the
-// change, and its webhooks stay registered.
+// A Deployment's status before a change neither completes nor fails its installation. Its webhooks stay registered.
 func TestChangedDeployment(t *testing.T) {
 	c := installed(t, webhookOf("manager"))
 	for _, moment := range []struct {

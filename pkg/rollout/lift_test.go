@@ -13,8 +13,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
-// Lifted objects are kept as desired. A version does not change the lifted objects of the previous
-// version before its upgrade begins.
+// Lifted objects are kept as desired. A version does not change those of the previous one before its upgrade begins.
 func TestLift(t *testing.T) {
 	v1 := &operatorsv1alpha1.ClusterServiceVersion{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "shop.v1"}}
 	v2 := &operatorsv1alpha1.ClusterServiceVersion{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "shop.v2"}}

@@ -59,8 +59,7 @@ func TestDeletionBlockedIsBrief(t *testing.T) {
 	}
 }
 
-// A long cause is reported for each of many webhooks, and the status stays within the size limit of
-// etcd.
+// A long cause is reported for each of many webhooks, and the status stays within the size limit of etcd.
 func TestStatusOfManyWebhooksFits(t *testing.T) {
 	webhooks := manyWebhooks(2000)
 	c := clusterWith(t, webhooks...)

@@ -102,8 +102,7 @@ func TestMaintainedRegistration(t *testing.T) {
 	}
 }
 
-// A definition keeps its conversion until the desired Deployment serves it. Its caBundle is
-// updated.
+// A definition keeps its conversion until the desired Deployment serves it. Its caBundle is updated.
 func TestMaintainedConversion(t *testing.T) {
 	conversion := operatorsv1alpha1.WebhookDescription{
 		Type: operatorsv1alpha1.ConversionWebhook, GenerateName: "c.example.com", DeploymentName: "before", ConversionCRDs: []string{"things.example.com"}, WebhookPath: new("/convert"),
@@ -123,13 +122,7 @@ func TestMaintainedConversion(t *testing.T) {
 			crd := convertedCRD("none", nil, "v1")
 			crd.Spec.Conversion = nil
 			c.Observed.CRDs = map[string]*apiextensionsv1.CustomResourceDefinition{crd.Name: crd}
-			for range 4 {
-				c.reconcileWithConversions()
-				for deployment := range c.Observed.Deployments {
-					c.becomeAvailable(deployment)
-				}
-				c.wait(5 * time.Second)
-			}
+			c.reconcileUntilStable()
 			_, service := owners.ConvertedBy(c.Observed.CRDs[crd.Name])
 			if service != "before-service" {
 				t.Fatalf("converted by %q", service)

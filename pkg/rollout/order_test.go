@@ -15,8 +15,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/backends"
 )
 
-// clusterWithUnreadyFirst returns a cluster whose first Deployment does not become ready. A second
-// one waits for it.
+// clusterWithUnreadyFirst returns a cluster whose first Deployment does not become ready. A second one waits for it.
 func clusterWithUnreadyFirst(t *testing.T) *cluster {
 	t.Helper()
 	c := clusterWith(t, webhookOf("first"), webhookOf("second"))
@@ -104,8 +103,7 @@ func TestOrderRelaxed(t *testing.T) {
 	}
 }
 
-// If an installed operator loses its pods, no Deployment starts out of order, and the condition is
-// not set.
+// If an installed operator loses its pods, no Deployment starts out of order, and the condition is not set.
 func TestOrderIsNotRelaxedAfterInstallation(t *testing.T) {
 	c := installed(t, webhookOf("first"), webhookOf("second"))
 	c.becomeUnavailable("first")
@@ -113,8 +111,7 @@ func TestOrderIsNotRelaxedAfterInstallation(t *testing.T) {
 	installtest.Same(t, "why the order is relaxed", "", conditionOf(c.reconcile(), "OrderRelaxed"))
 }
 
-// After a registration is deleted, the whole timeout passes before a new Deployment starts without
-// it.
+// After a registration is deleted, the whole timeout passes before a new Deployment starts without it.
 func TestOrderTimeoutBeginsWithUnregistration(t *testing.T) {
 	c := installed(t, webhookOf("first"))
 	c.declare("second")

@@ -14,8 +14,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
-// A refused write is not retried in the same reconciliation. The phase has the cause. The write is
-// retried after a minute.
+// A refused write is retried after a minute, not in the same reconciliation. The phase has the cause.
 func TestRefusedWrites(t *testing.T) {
 	const (
 		quota  = "the API server refuses it: exceeded quota"
@@ -98,8 +97,7 @@ func TestRefusedRepairs(t *testing.T) {
 	}
 }
 
-// An error of an unreachable webhook of another operator does not fail the installation. The status
-// has the cause.
+// An error of an unreachable webhook of another operator does not fail the installation. The status has the cause.
 func TestUnreachableWebhookOfAnotherOperator(t *testing.T) {
 	const (
 		deployment = "Deployment shop/manager"

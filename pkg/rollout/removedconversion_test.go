@@ -60,8 +60,7 @@ func (c *cluster) convertedWith(crd string) string {
 	return called.Service.Name + *called.Service.Path + fmt.Sprintf(":%d %s", *called.Service.Port, called.CABundle)
 }
 
-// An edit removes a conversion that objects need. Its Deployment stays and is maintained until no
-// object needs it.
+// An edit removes a conversion that objects need. Its Deployment stays and is maintained until no object needs it.
 func TestRemovedConversion(t *testing.T) {
 	for name, test := range map[string]struct {
 		edit    func(*cluster)
@@ -130,8 +129,7 @@ func TestDeploymentOfRefusedDeletion(t *testing.T) {
 	}
 }
 
-// Removing a conversion that no object needs causes one rollout: nothing is written before the
-// objects are counted.
+// Removing a conversion that no object needs causes one rollout: nothing is written before the objects are counted.
 func TestRemovedConversionWithoutObjects(t *testing.T) {
 	c := clusterWithConversions(t)
 	c.CSV.Spec.WebhookDefinitions = nil

@@ -4,7 +4,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -216,8 +215,7 @@ func TestRepairs(t *testing.T) {
 	}
 }
 
-// A deleted registration is recreated as soon as its endpoints answer, even after several
-// reconciliations without an answer.
+// A deleted registration is recreated when its endpoints answer, even after several reconciliations without an answer.
 func TestRegistrationIsRecreatedDuringRollout(t *testing.T) {
 	for want, c := range map[string]*cluster{
 		"create ValidatingWebhookConfiguration v.manager.example.com": installed(t, webhookOf("manager")),
@@ -233,11 +231,8 @@ func TestRegistrationIsRecreatedDuringRollout(t *testing.T) {
 		c.answer = func(backends.Endpoint) backends.Answer { return backends.Answer{} }
 		previous := c.Previous
 		plan := c.reconcile()
-		if diff := cmp.Diff([]string{want}, stepsOf(plan)); diff != "" {
-			t.Errorf("steps (-want +got):\n%s", diff)
-		} else if !plan.Steps[0].IsRepair(previous, nil) {
-			t.Errorf("%s does not count as a repair", want)
-		}
+		installtest.Same(t, "steps", []string{want}, stepsOf(plan))
+		installtest.Same(t, want+" counts as a repair", true, plan.Steps[0].IsRepair(previous, nil))
 	}
 }
 

@@ -107,8 +107,7 @@ func TestUpdateOfGrants(t *testing.T) {
 	installtest.Same(t, "owners", ownersOf("second"), given.OwnerReferences)
 }
 
-// An object that was created in this reconciliation is not compared: the stored object is not in
-// the cache.
+// An object that was created in this reconciliation is not compared: the stored object is not in the cache.
 func TestJustCreatedIsNotCompared(t *testing.T) {
 	live := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "s"}}
 	desired := live.DeepCopy()

@@ -107,20 +107,24 @@ func TestPathNotServed(t *testing.T) {
 
 func (c *cluster) pathCalled() string { return registration.RouteOf(c.validating("manager")).Path }
 
-// An edited path is called after it is served. The previous path is called until then.
+// An edited path is called after it is served. The previous path is called until then, with any caBundle.
 func TestEditedPath(t *testing.T) {
-	c := registeredAtPath(t)
-	c.answer = notServing("/wrong")
-	atPath("/wrong")(&c.CSV.Spec.WebhookDefinitions[0])
-	for range 3 {
-		plan := c.reconcile()
-		installtest.Same(t, "webhooks", []string{`v.manager.example.com Registered PathNotServed: path "/validate" is called until "/wrong" is served: there is nothing at /wrong`}, webhooksOf(plan))
-		installtest.Same(t, "the called path", "/validate", c.pathCalled())
+	for _, delegated := range []bool{false, true} {
+		c := registeredAtPath(t)
+		c.trust.Delegated = delegated
+		c.reconcileLater()
+		c.answer = notServing("/wrong")
+		atPath("/wrong")(&c.CSV.Spec.WebhookDefinitions[0])
+		for range 3 {
+			plan := c.reconcile()
+			installtest.Same(t, "webhooks", []string{`v.manager.example.com Registered PathNotServed: path "/validate" is called until "/wrong" is served: there is nothing at /wrong`}, webhooksOf(plan))
+			installtest.Same(t, "the called path", "/validate", c.pathCalled())
+		}
+		installtest.Same(t, "each reconciliation writes", []string(nil), stepsOf(c.next()))
+		atPath("/right")(&c.CSV.Spec.WebhookDefinitions[0])
+		c.reconcile()
+		installtest.Same(t, "the called path", "/right", c.pathCalled())
 	}
-	installtest.Same(t, "each reconciliation writes", []string(nil), stepsOf(c.next()))
-	atPath("/right")(&c.CSV.Spec.WebhookDefinitions[0])
-	c.reconcile()
-	installtest.Same(t, "the called path", "/right", c.pathCalled())
 }
 
 // A registration that another client deletes is not recreated at an edited path, port or Deployment
@@ -165,8 +169,7 @@ func TestEditAndDeletedRegistration(t *testing.T) {
 	}
 }
 
-// An edited path that waits for its review is not called when another client deletes the
-// registration meanwhile.
+// An edited path that waits for its review is not called when another client deletes the registration meanwhile.
 func TestEditedPathAndDeletedRegistration(t *testing.T) {
 	c := registeredAtPath(t)
 	c.answer = notServing("/wrong")
@@ -184,11 +187,6 @@ func TestEditedPathAndDeletedRegistration(t *testing.T) {
 
 // The same applies to a definition whose conversion another client removed.
 func TestEditedConversionPathAndRemovedConversion(t *testing.T) {
-	reset := func(c *cluster) {
-		for _, crd := range c.Observed.CRDs {
-			crd.Spec.Conversion = &apiextensionsv1.CustomResourceConversion{Strategy: apiextensionsv1.NoneConverter}
-		}
-	}
 	for name, test := range map[string]struct {
 		change func(*cluster)
 		want   string
@@ -206,7 +204,9 @@ func TestEditedConversionPathAndRemovedConversion(t *testing.T) {
 			c := clusterWithConversions(t)
 			c.answer = notServing("/wrong")
 			test.change(c)
-			reset(c)
+			for _, crd := range c.Observed.CRDs {
+				crd.Spec.Conversion = &apiextensionsv1.CustomResourceConversion{Strategy: apiextensionsv1.NoneConverter}
+			}
 			for range 3 {
 				c.reconcileWithConversions()
 			}
@@ -215,22 +215,6 @@ func TestEditedConversionPathAndRemovedConversion(t *testing.T) {
 			}
 		})
 	}
-}
-
-// The same applies to a delegated caBundle.
-func TestEditedPathWithDelegatedCABundle(t *testing.T) {
-	c := registeredAtPath(t)
-	c.trust.Delegated = true
-	c.reconcileLater()
-	c.answer = notServing("/wrong")
-	atPath("/wrong")(&c.CSV.Spec.WebhookDefinitions[0])
-	c.reconcile()
-	c.reconcile()
-	installtest.Same(t, "the called path", "/validate", c.pathCalled())
-	installtest.Same(t, "each reconciliation writes", []string(nil), stepsOf(c.next()))
-	atPath("/right")(&c.CSV.Spec.WebhookDefinitions[0])
-	c.reconcile()
-	installtest.Same(t, "the called path", "/right", c.pathCalled())
 }
 
 // A registration with a delegated caBundle that another client deletes is created without rules. They

@@ -16,8 +16,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/report"
 )
 
-// A new scope is written to a registration when its Namespaces have their labels. Other fields of
-// the registration are repaired meanwhile.
+// A new scope is written to a registration when its Namespaces are labelled. Other fields are repaired meanwhile.
 func TestScopeChangeOfRegisteredWebhook(t *testing.T) {
 	const (
 		validating = "apply ValidatingWebhookConfiguration v.manager.example.com: "
@@ -47,8 +46,7 @@ func TestScopeChangeOfRegisteredWebhook(t *testing.T) {
 	}
 }
 
-// Rules that match nothing are reported until a matching resource is served. They change nothing
-// else.
+// Rules that match nothing are reported until a matching resource is served. They change nothing else.
 func TestRulesMatchNothing(t *testing.T) {
 	c := installed(t, webhookOf("manager")) // its rule names orders of shop.example.com
 	version := schema.GroupVersion{Group: "shop.example.com", Version: "v1"}

@@ -15,8 +15,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
-// changes are events that can happen before the webhook of an operator is registered. Each does
-// nothing if it does not apply.
+// changes are events that can happen before an operator's webhook is registered. One that does not apply does nothing.
 var changes = map[string]func(*cluster){
 	"pods are unready":   func(c *cluster) { withDeployment(c, c.becomeUnavailable) },
 	"pods are ready":     func(c *cluster) { withDeployment(c, c.becomeAvailable) },

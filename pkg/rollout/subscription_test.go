@@ -58,8 +58,7 @@ func TestDelegatedWebhook(t *testing.T) {
 	installtest.Same(t, "the caBundle", "renewed", bundle())
 }
 
-// A registered webhook stays registered when its caBundle is delegated, and when it is managed
-// again.
+// A registered webhook stays registered when its caBundle is delegated, and when it is managed again.
 func TestDelegationOfRegisteredWebhook(t *testing.T) {
 	c := installed(t, webhookOf("manager"))
 	for _, delegated := range []bool{true, false} {
@@ -83,8 +82,7 @@ func (c *cluster) disable(names string) {
 
 const disabledMessage = " Disabled SwitchedOff: annotation olm-webhook-manager.io/disabled-webhooks in the config of Subscription shop names it"
 
-// A disabled webhook is unregistered and registered again after it is enabled. Nothing else
-// changes.
+// A disabled webhook is unregistered and registered again after it is enabled. Nothing else changes.
 func TestDisabledWebhook(t *testing.T) {
 	c := installed(t, webhookOf("manager"), webhookOf("manager", mutatingNamed("m.example.com")))
 	c.disable("m.other.example.com, v.manager.example.com")

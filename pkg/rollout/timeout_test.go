@@ -70,9 +70,7 @@ func TestInstallTimeoutIsRequeued(t *testing.T) {
 
 // The timeout begins with the installation, not with the creation of older Deployments.
 func TestInstallTimeoutOfOldDeployments(t *testing.T) {
-	c := clusterWith(t, webhookOf("manager"))
-	c.reconcile()
-	c.becomeAvailable("manager")
+	c := unregistered(t)
 	c.Failure = &scope.Failure{Reason: operatorsv1alpha1.CSVReasonTooManyOperatorGroups, Message: "two"}
 	c.reconcile()
 	c.wait(time.Hour)

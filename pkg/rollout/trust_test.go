@@ -76,8 +76,7 @@ func TestSecretOfADeploymentThatIsNotStarted(t *testing.T) {
 	}
 }
 
-// A registration is updated under its observed resourceVersion: trust that another manager has
-// added since must not be removed.
+// A registration is updated under its observed resourceVersion: trust that another manager added since must stay.
 func TestRegistrationUpdateHasResourceVersion(t *testing.T) {
 	c := installed(t, webhookOf("manager"))
 	c.trust.CABundle = []byte("another")

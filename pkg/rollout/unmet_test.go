@@ -13,8 +13,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/requirements"
 )
 
-// While a requirement is not met, registered webhooks are maintained. Other changes of the
-// ClusterServiceVersion wait.
+// While a requirement is not met, registered webhooks are maintained. Other changes of the ClusterServiceVersion wait.
 func TestUnmetRequirementKeepsWebhooks(t *testing.T) {
 	const (
 		configuration = "ValidatingWebhookConfiguration v.manager.example.com"

@@ -12,6 +12,8 @@ import (
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 )
 
 // provider is an operator of a namespace whose group covers some namespaces; none means all.
@@ -33,10 +35,7 @@ func provider(namespace string, age time.Duration, apis []string, covers ...stri
 func lister(namespace string, apis []string, covers ...string) *Rival {
 	r := provider(namespace, 0, nil, covers...)
 	r.CSV = nil
-	var kinds []string
-	for _, api := range apis {
-		kinds = append(kinds, api+".v1.example.com")
-	}
+	kinds := lists.Map(apis, func(api string) string { return api + ".v1.example.com" })
 	r.Scope.Group.Annotations = map[string]string{operatorsv1.OperatorGroupProvidedAPIsAnnotationKey: strings.Join(kinds, ",")}
 	r.Scope.Group.Spec.StaticProvidedAPIs = true
 	return r

@@ -33,8 +33,7 @@ func namespaceOf(name string, labels ...string) *corev1.Namespace {
 	return namespace
 }
 
-// groupOf is an OperatorGroup in the namespace "own", for all namespaces unless the
-// spec is changed.
+// groupOf is an OperatorGroup in the namespace "own", for all namespaces unless the spec is changed.
 func groupOf(name string, changes ...func(*operatorsv1.OperatorGroup)) *operatorsv1.OperatorGroup {
 	group := &operatorsv1.OperatorGroup{ObjectMeta: metav1.ObjectMeta{
 		Namespace: "own", Name: name, UID: types.UID("uid-of-" + name),
@@ -81,8 +80,7 @@ var (
 	invalidSelector = where("team", "Like", "r*")
 )
 
-// same fails the test if two values differ. installtest.Same is not used here, because its package
-// uses this one.
+// same fails the test if two values differ. installtest.Same is not used here, because its package uses this one.
 func same(t *testing.T, what string, want, got any, options ...cmp.Option) {
 	t.Helper()
 	if diff := cmp.Diff(want, got, options...); diff != "" {

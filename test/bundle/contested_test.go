@@ -68,8 +68,7 @@ func TestFieldsTakenBackAreAdoptedAgain(t *testing.T) {
 	}
 }
 
-// What the installation created, and Helm owns fields of, is removed only if it is adopted, with all objects of
-// the definition.
+// What the installation created with fields of Helm is removed only if adopted, with all objects of the definition.
 func TestTakenOverIsNotRemoved(t *testing.T) {
 	t.Parallel()
 	e, c := newEnvWithInstaller(t)

@@ -18,8 +18,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
-// neverConverts: a definition of one version, whose webhook no endpoint answers, works, and no
-// more once it has another version.
+// neverConverts: a definition whose webhook no endpoint answers works with one version, and no more with another one.
 func neverConverts(t *testing.T, e *env, b *bundle.Bundle) {
 	crd := e.define(t, b, "ones")
 	e.write(t, crd)
@@ -54,8 +53,7 @@ func conversionRefused(t *testing.T, e *env, b *bundle.Bundle) {
 	mustRefuse(t, e.createConverted(t, b))
 }
 
-// define creates the bundle's definition under a name of its own, without the limits of
-// its schemas, and removes it after the test.
+// define creates the bundle's definition under another name, without its schemas' limits, and removes it at the end.
 func (e *env) define(t *testing.T, b *bundle.Bundle, plural string) *apiextensionsv1.CustomResourceDefinition {
 	t.Helper()
 	crd := b.CRDs()[0].DeepCopy()

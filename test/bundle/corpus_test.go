@@ -50,8 +50,7 @@ func corpus(t testing.TB) map[string]string {
 
 var update = flag.Bool("update", false, "write what is found in the bundles of others to testdata/findings.txt")
 
-// TestFindingsOfRealBundles compares the findings in the bundles of others with testdata/findings.txt, where each was
-// reviewed.
+// TestFindingsOfRealBundles compares findings in real bundles with testdata/findings.txt, where each was reviewed.
 func TestFindingsOfRealBundles(t *testing.T) {
 	if os.Getenv("BUNDLES") == "" {
 		t.Skip("BUNDLES is not set: no bundles of others to check")
@@ -112,8 +111,7 @@ func TestManifestsOfBundlesAreAccepted(t *testing.T) {
 	}
 }
 
-// dryRun applies a bundle's manifests without effect, except for the Namespace, without which
-// nothing could be in it.
+// dryRun applies a bundle's manifests without effect, except for the Namespace, without which nothing could be in it.
 func dryRun(t *testing.T, e *env, dir string) error {
 	t.Helper()
 	manifests, err := renderedFrom(dir)

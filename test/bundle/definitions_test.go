@@ -47,8 +47,7 @@ var specs = map[string]string{
 	"twice": `{tags: [a, a]}`, "once": `{tags: [a, b]}`, "ports": `{ports: [{port: 1}, {port: 1}]}`, "bare": `{template: {spec: {}}}`, "template": `{template: {apiVersion: v1, kind: Pod, metadata: {name: x}}}`,
 }
 
-// What an upgrade is refused for is what the API server refuses, and nothing else: every
-// object under every schema.
+// What an upgrade is refused for is what the API server refuses, and nothing else: every object under every schema.
 func TestObjectsFitTheNextSchema(t *testing.T) {
 	e := newEnv(t)
 	crd := e.defineVersions(t, "fits", schemas)
@@ -76,8 +75,7 @@ func TestObjectsFitTheNextSchema(t *testing.T) {
 	}
 }
 
-// An upgrade reads the objects in a version that is served, wherever they are stored, and
-// names no more of them than a client reads.
+// An upgrade reads objects in a served version, wherever they are stored, and names no more of them than it reads.
 func TestDefinitionsAreChecked(t *testing.T) {
 	e := newEnv(t)
 	crd := e.defineVersions(t, "checks", map[string]string{"v1": schemas["anything"], "v2": schemas["anything"]}, func(crd *apiextensionsv1.CustomResourceDefinition) {

@@ -19,8 +19,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
-// A webhook denies each update of a definition with the code of a conflict. The commands that change
-// definitions end with its message.
+// A webhook denies each update of a definition as a conflict. Commands that change definitions end with its message.
 func TestConflictThatAdmissionMakes(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)

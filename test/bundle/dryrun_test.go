@@ -113,8 +113,7 @@ func TestNamespaceOtherThanSuggested(t *testing.T) {
 	}
 }
 
-// TestKubectlTakesRealBundles pipes the output of bundle render into a dry run of kubectl, as
-// docs/author/bundle-checks.md says.
+// TestKubectlTakesRealBundles pipes bundle render into a dry run of kubectl, as docs/author/bundle-checks.md says.
 func TestKubectlTakesRealBundles(t *testing.T) {
 	bundles := corpus(t)
 	if len(bundles) == 0 {
@@ -153,14 +152,12 @@ func plugin(t *testing.T) string {
 	return filepath.Dir(path)
 }
 
-// mostProgram is what a tenth more than its code comes to: all methods of all types would come
-// to 73 MB.
+// mostProgram is what a tenth more than its code comes to: all methods of all types would come to 73 MB.
 const mostProgram = 54 << 20
 
 func TestProgramHoldsOnlyWhatIsCalled(t *testing.T) {
 	path := installtest.OrPanic(programs.Path("kubectl-webhooks"))
-	info, err := os.Stat(path)
-	must(t, err)
+	info := installtest.OrPanic(os.Stat(path))
 	if info.Size() > mostProgram {
 		t.Errorf("the program has %d bytes, more than %d: does anything call methods by name again (<ReflectMethod> in what go build -ldflags=-dumpdep prints)?", info.Size(), mostProgram)
 	}

@@ -68,8 +68,7 @@ func TestInstallationsJoinAGroup(t *testing.T) {
 	}
 }
 
-// The group of another operator is used and not written: who applies it next finds no field
-// of it in other hands.
+// The group of another operator is used and not written: who applies it next finds no field of it in other hands.
 func TestInstallationsLeaveAGroupAsItIs(t *testing.T) {
 	e := newEnv(t)
 	e.namespace(t, "kept")
@@ -152,8 +151,7 @@ func TestUninstallationsLeaveAGroupMadeByHand(t *testing.T) {
 	}
 }
 
-// The group that an installation created is removed with the last operator that uses it, whichever
-// that is, and no record is left.
+// The group of an installation is removed with the last operator that uses it, whichever it is, and no record is left.
 func TestTheLastOperatorRemovesTheGroup(t *testing.T) {
 	e, c := newEnvWithInstaller(t)
 	o := bundle.Options{Namespace: "last-of-two"}
@@ -179,8 +177,7 @@ func TestTheLastOperatorRemovesTheGroup(t *testing.T) {
 	}
 }
 
-// A Subscription that a client created by hand is used, and stays: the command reports it, with the command that
-// removes it.
+// A Subscription created by hand is used and stays: the command reports it, with the command that removes it.
 func TestUninstallationsLeaveASubscriptionMadeByHand(t *testing.T) {
 	e, c := newEnvWithInstaller(t)
 	b := edited(t, proof{example: admission})

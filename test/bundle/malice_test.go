@@ -123,8 +123,7 @@ func allowedMalice(t *testing.T) string {
 	return dir
 }
 
-// existing returns the objects that exist in the cluster, with their resourceVersions. A few have names of
-// the cluster's own.
+// existing returns the objects that exist, with their resourceVersions. A few have names of the cluster's own.
 func (e *env) existing(t *testing.T, manifests []*unstructured.Unstructured) []string {
 	t.Helper()
 	var names []string

@@ -40,8 +40,7 @@ var oneGigabyte = resource.MustParse("1Gi")
 
 func (e *env) manage(t *testing.T) {
 	t.Helper()
-	clients, err := clients.New(cluster.Config())
-	must(t, err)
+	clients := installtest.OrPanic(clients.New(cluster.Config()))
 	log := logrus.New()
 	log.SetOutput(io.Discard)
 	c, err := controller.New(clients, &record.FakeRecorder{}, metrics.New(prometheus.NewRegistry()), logrus.NewEntry(log),

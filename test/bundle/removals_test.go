@@ -112,8 +112,7 @@ func serveNothing(t *testing.T, version, group string) {
 	t.Cleanup(func() { _ = services.Delete(t.Context(), version+"."+group, metav1.DeleteOptions{}) })
 }
 
-// A definition whose objects no server serves does not block the removal of its operator: one that was
-// never served has none.
+// A definition whose objects no server serves does not block its operator's removal: one never served has none.
 func TestRemovalsOfWhatIsNotServed(t *testing.T) {
 	e := newEnv(t)
 	crd := e.defineVersions(t, "absentees", map[string]string{"v1": schemas["anything"]})

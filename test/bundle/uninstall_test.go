@@ -97,8 +97,7 @@ func TestUninstallationsEndWithoutAManager(t *testing.T) {
 	}
 }
 
-// A definition with an object whose finalizer no client removes is not waited for for ever,
-// and the object is named.
+// A definition with an object whose finalizer no client removes is not waited for for ever, and the object is named.
 func TestUninstallationsEndWithObjectsThatAreHeld(t *testing.T) {
 	e := newEnv(t)
 	const group, held, finalizer = "held.example.com", "held-object", "held.example.com/cleanup"

@@ -18,8 +18,7 @@ import (
 
 var quoted = regexp.MustCompile("`kubectl webhooks ([^`]+)`")
 
-// A client that follows a refusal to the letter can upgrade: a version is removed that objects were
-// stored in, and the objects stay.
+// A client that follows a refusal literally can upgrade: a version with stored objects is removed, and they stay.
 func TestTheWayOutOfAVanishingVersion(t *testing.T) {
 	t.Parallel()
 	e, c := newEnvWithInstaller(t)

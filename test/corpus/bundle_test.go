@@ -86,8 +86,7 @@ func (b bundle) allNamespaces() bool {
 	})
 }
 
-// requiredCRDs are definitions that other operators bring. What they define does not
-// matter here.
+// requiredCRDs are definitions that other operators bring. What they define does not matter here.
 func (b bundle) requiredCRDs() []*unstructured.Unstructured {
 	versions := map[string][]any{}
 	kinds := map[string]string{}

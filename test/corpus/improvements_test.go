@@ -171,14 +171,12 @@ var exemptions = map[string][]exemption{
 // beyond are the Deployments of a bundle that OLM v0 had not got to when its pods did not start.
 const beyond = "Deployments that OLM v0 had not got to"
 
-// unreached are they, by the ClusterServiceVersion. No webhook is theirs, so they are to have no
-// certificate.
+// unreached are they, by the ClusterServiceVersion. No webhook is theirs, so they are to have no certificate.
 var unreached = map[string][]string{
 	"kubevirt-hyperconverged-operator.v1.18.1": {"aaq-operator", "kubevirt-migration-operator", "inflightoperations-controller-manager", "virt-platform-autopilot"},
 }
 
-// improve makes of what OLM v0 left what the manager has to leave, and notes which
-// improvements it took.
+// improve makes of what OLM v0 left what the manager has to leave, and notes which improvements it took.
 func (r results) improve(got results, b bundle, taken map[string]bool) {
 	for _, name := range unreached[b.csv.Name] {
 		key := "Deployment " + name
@@ -201,8 +199,7 @@ func (r results) improve(got results, b bundle, taken map[string]bool) {
 	}
 }
 
-// documented fails for an improvement that no bundle shows, and for one that
-// docs/admin/compatibility.md does not name.
+// documented fails for an improvement that no bundle shows, and for one that docs/admin/compatibility.md does not name.
 func documented(t *testing.T, taken map[string]bool) {
 	t.Helper()
 	page, err := os.ReadFile("../../docs/admin/compatibility.md")

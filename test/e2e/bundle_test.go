@@ -17,8 +17,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
-// newTerminal works in a Namespace that bundle install makes. Its context also serves what
-// the test cleans up.
+// newTerminal works in a Namespace that bundle install makes. Its context also serves what the test cleans up.
 func newTerminal(t *testing.T, namespace string) *terminal {
 	t.Helper()
 	e := &env{T: t, ctx: context.WithoutCancel(t.Context()), namespace: namespace, began: metav1.Now()}

@@ -139,8 +139,7 @@ func readsCaches(e *env, client *caches.Client, part func(*unstructured.Unstruct
 	}
 }
 
-// nextRelease is a ClusterServiceVersion like another, which it replaces, and whose pods are
-// others.
+// nextRelease is a ClusterServiceVersion like another, which it replaces, and whose pods are others.
 func nextRelease(e *env, before, name string) *operatorsv1alpha1.ClusterServiceVersion {
 	e.Helper()
 	installed := e.get(before)
@@ -254,8 +253,7 @@ func inUse(e *env, csv string) string {
 	return ""
 }
 
-// ownAccount has a ServiceAccount deleted with a ClusterServiceVersion, and waits until the definition
-// keeps it.
+// ownAccount has a ServiceAccount deleted with a ClusterServiceVersion, and waits until the definition keeps it.
 func ownAccount(e *env, csv, account string) {
 	e.Helper()
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"ownerReferences": []metav1.OwnerReference{{

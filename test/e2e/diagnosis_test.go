@@ -17,8 +17,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
-// An installation that does not continue ends with exit code 1, and names the cause and the
-// way out.
+// An installation that does not continue ends with exit code 1, and names the cause and the way out.
 func TestBundleDiagnosis(t *testing.T) {
 	for name, test := range map[string]struct {
 		spoil   func(*operatorsv1alpha1.ClusterServiceVersion, *corev1.PodSpec)

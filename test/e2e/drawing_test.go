@@ -22,8 +22,7 @@ var colours = map[string]string{
 	"Stable": "#e2e3e5", "Distributing": "#ffe08a", "Promoting": "#f7c59f", "Retiring": "#c5e8c6",
 }
 
-// draw is the timeline as SVG: a row of bars for each thing that was watched, and under
-// them the calls.
+// draw is the timeline as SVG: a row of bars for each thing that was watched, and under them the calls.
 func (l *timeline) draw(calls []call) string {
 	length := time.Duration(0)
 	for _, c := range calls {
@@ -62,8 +61,7 @@ func (l *timeline) draw(calls []call) string {
 	return svg.String()
 }
 
-// drawCalls has a bar for every quarter of a second, as high as there were calls in it:
-// the ones that failed in red.
+// drawCalls has a bar for every quarter of a second, as high as there were calls in it: the ones that failed in red.
 func (l *timeline) drawCalls(svg *strings.Builder, calls []call, length time.Duration, x func(time.Duration) int, base int) {
 	const step = 250 * time.Millisecond
 	answered, lost, most := map[int]int{}, map[int]int{}, 1

@@ -38,8 +38,7 @@ func applyBundle(e *env, folder, csv string) {
 	e.succeeds(csv)
 }
 
-// restart replaces a Deployment's pods one after the other, and returns when the last of
-// them no longer exists.
+// restart replaces a Deployment's pods one after the other, and returns when the last of them no longer exists.
 func restart(e *env, deployment string) {
 	e.Helper()
 	patch := fmt.Sprintf(`{"spec":{"template":{"metadata":{"annotations":{"kubectl.kubernetes.io/restartedAt":%q}}}}}`, time.Now().Format(time.RFC3339Nano))
@@ -68,8 +67,7 @@ func isReady(pod corev1.Pod) bool {
 	})
 }
 
-// kill takes the pods of a Deployment away at once and leaves them no time. It returns
-// when others work in their place.
+// kill takes the pods of a Deployment away at once and leaves them no time. It returns when others work in their place.
 func kill(e *env, deployment string) {
 	e.Helper()
 	killed := map[types.UID]bool{}

@@ -106,8 +106,7 @@ func group(e *env) {
 	})
 }
 
-// clean reports why a test that failed did, and removes its Namespace. No registration may
-// outlive that.
+// clean reports why a test that failed did, and removes its Namespace. No registration may outlive that.
 func (e *env) clean() {
 	e.ctx = context.WithoutCancel(e.ctx)
 	if e.Failed() {

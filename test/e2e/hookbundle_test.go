@@ -42,8 +42,7 @@ func bundleOf(e *env, name string, csv *operatorsv1alpha1.ClusterServiceVersion)
 
 func unspoilt(*operatorsv1alpha1.ClusterServiceVersion, *corev1.PodSpec) {}
 
-// refused runs an upgrade that the cluster's definition blocks, and reports
-// whether it has written anything.
+// refused runs an upgrade that the cluster's definition blocks, and reports whether it has written anything.
 func (t *terminal) refused(crd, bundle, why string) {
 	t.Helper()
 	state := func() string {
@@ -58,8 +57,7 @@ func (t *terminal) refused(crd, bundle, why string) {
 	installtest.Same(t, "the state after an upgrade that is refused", before, state())
 }
 
-// withDefinition is a copy of a bundle with another definition, in a folder whose name is the
-// same in every transcript.
+// withDefinition is a copy of a bundle with another definition, in a folder whose name is the same in every transcript.
 func (t *terminal) withDefinition(name, bundle, file string, change func(versions []any) []any) string {
 	t.Helper()
 	folder := filepath.Join("bin", name)

@@ -8,8 +8,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 )
 
-// A webhook goes live without one failed call, and is live when the
-// ClusterServiceVersion reports it.
+// A webhook goes live without one failed call, and is live when the ClusterServiceVersion reports it.
 func TestInstallUnderLoad(t *testing.T) {
 	t.Parallel()
 	mutating := hookCSV("hook.v1", server("hook"))

@@ -48,15 +48,13 @@ func (o outcome) String() string {
 // answered reports whether a pod that was asked did.
 func (o outcome) answered() bool { return o == denied || o == converted || o == served }
 
-// startLoad calls the webhook's resource every 20 ms with an object that it denies,
-// without storing anything.
+// startLoad calls the webhook's resource every 20 ms with an object that it denies, without storing anything.
 func (e *env) startLoad() *load {
 	e.Helper()
 	return e.startLoadOf(20*time.Millisecond, func(ctx context.Context) call { return e.call(ctx, true) })
 }
 
-// catchUp is how many times as fast calls follow each other that are late: all at once would be
-// another load.
+// catchUp is how many times as fast calls follow each other that are late: all at once would be another load.
 const catchUp = 2
 
 // mostInFlight is more than there are while webhooks take all the time that they may.
@@ -202,8 +200,7 @@ func (l *load) end(excused func(call) bool) {
 	}
 }
 
-// pace is how many calls a second there really were, how long there was none, and reports more
-// of them.
+// pace is how many calls a second there really were, how long there was none, and reports more of them.
 func (l *load) pace() (rate float64, silent time.Duration, said string) {
 	took := make([]time.Duration, 0, len(l.calls))
 	sent := make([]time.Time, 0, len(l.calls))

@@ -121,8 +121,7 @@ func scaleManager(e *env, replicas int) {
 	scale((&env{T: e.T, ctx: e.ctx, namespace: managerNamespace}), managerDeployment, replicas)
 }
 
-// passes is how often a pod of the manager has reconciled a ClusterServiceVersion, to
-// the end and without an error.
+// passes is how often a pod of the manager has reconciled a ClusterServiceVersion, to the end and without an error.
 func passes(e *env, pod string) int {
 	e.Helper()
 	n := 0

@@ -36,8 +36,7 @@ var guidePages = []string{"command-line", "troubleshoot", emergencyPage, "operat
 // emergencyPage is the page of which every command is run.
 const emergencyPage = "emergency"
 
-// triedElsewhere are the commands of these pages that this cluster cannot run, or that other
-// tests run.
+// triedElsewhere are the commands of these pages that this cluster cannot run, or that other tests run.
 var triedElsewhere = map[string]string{
 	`exec kubectl-webhooks __complete "$@"`: "pkg/cli/cmd/bundle: TestBundleCommands",
 	"make image":                            "hack/e2e.sh",

@@ -7,8 +7,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/poddefaults/test/table"
 )
 
-// Every row of the table by which PodDefaults are merged, and every conflict, through an
-// installed operator.
+// Every row of the table by which PodDefaults are merged, and every conflict, through an installed operator.
 func TestPodDefaults(t *testing.T) {
 	t.Parallel()
 	const files = "examples/poddefaults"

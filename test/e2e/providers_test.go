@@ -60,8 +60,7 @@ func reloading(csv *operatorsv1alpha1.ClusterServiceVersion, _ *corev1.PodSpec) 
 	csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs[0] = draining(server("hook", "--reload"))
 }
 
-// changeToCertManager names an issuer of the administrator's, as a person does: the bundle
-// is installed again.
+// changeToCertManager names an issuer of the administrator's, as a person does: the bundle is installed again.
 func (e *terminal) changeToCertManager(install ...string) {
 	e.Helper()
 	declare(e.env, issuers.Issuers, "Issuer", "root", map[string]any{"selfSigned": map[string]any{}})
@@ -187,8 +186,7 @@ func choose(e *env, provider managerv1alpha1.CertificateProvider, more ...string
 	e.must(kube.Choose(e.ctx, olmClient, e.namespace, "hook", "hook.v1", provider, more...))
 }
 
-// provides waits until a provider's certificate of a generation is the only one that is
-// served and trusted.
+// provides waits until a provider's certificate of a generation is the only one that is served and trusted.
 func provides(e *env, provider managerv1alpha1.CertificateProvider, generation int64) {
 	e.Helper()
 	e.rotates("hook.v1", generation)

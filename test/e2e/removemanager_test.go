@@ -99,8 +99,7 @@ func (s *storedCache) holdsTheConversion() {
 	s.kubectl("delete", "-f", s.files+"/samples/cache-v1.yaml")
 }
 
-// isConvertedByNobody removes what is left of the operator. Its pods would drain, as if
-// a client called them.
+// isConvertedByNobody removes what is left of the operator. Its pods would drain, as if a client called them.
 func (s *storedCache) isConvertedByNobody() {
 	s.Helper()
 	strategy, err := kubectl(s.ctx, "get", "crd", s.crd, "-o", "jsonpath={.spec.conversion.strategy}")

@@ -16,8 +16,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
-// A registration that a client deletes or edits is back within a second, and with it
-// what the webhook guards.
+// A registration that a client deletes or edits is back within a second, and with it what the webhook guards.
 func TestRepairUnderLoad(t *testing.T) {
 	e := newHookEnv(t)
 	before := e.registration()
@@ -66,8 +65,7 @@ func TestRepairUnderLoad(t *testing.T) {
 	load.end(excused)
 }
 
-// A live webhook that loses all its pods is reported, and otherwise not modified: what it
-// guards stays closed.
+// A live webhook that loses all its pods is reported, and otherwise not modified: what it guards stays closed.
 func TestLosesAllPods(t *testing.T) {
 	t.Parallel()
 	e := newHookEnv(t)

@@ -91,8 +91,7 @@ func orderedWhile(meanwhile func(*env)) func(*env) int64 {
 	}
 }
 
-// distributing does something while registrations come to trust the next certificate, and no
-// pod may serve it yet.
+// distributing does something while registrations come to trust the next certificate, and no pod may serve it yet.
 func distributing(do func(*env)) func(*env) {
 	return func(e *env) {
 		e.Helper()
@@ -242,8 +241,7 @@ func hookTemplate(e *env) map[string]string {
 	return kube.Get(e, kubeClient.AppsV1().Deployments(e.namespace), "hook").Spec.Template.Annotations
 }
 
-// awaitRestart waits until the manager restarts the pods, and returns an instant at which it
-// had not yet.
+// awaitRestart waits until the manager restarts the pods, and returns an instant at which it had not yet.
 func awaitRestart(e *env) (before time.Time) {
 	e.Helper()
 	e.eventually("the manager restarts the pods", func() (bool, any) {

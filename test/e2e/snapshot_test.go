@@ -19,8 +19,7 @@ import (
 
 type snapshot map[string]map[string]any
 
-// snapshot lists everything that the API server lists, except for what moves while
-// nothing happens.
+// snapshot lists everything that the API server lists, except for what moves while nothing happens.
 func (e *env) snapshot() snapshot {
 	e.Helper()
 	lists, err := kubeClient.Discovery().ServerPreferredResources()

@@ -20,8 +20,7 @@ import (
 
 var timelineFile = flag.String("timeline", "", "draw the rotation of a server that reloads into this file, SVG")
 
-// timeline is what a rotation looked like from outside: rows of values, each from an
-// instant on.
+// timeline is what a rotation looked like from outside: rows of values, each from an instant on.
 type timeline struct {
 	*env
 	began time.Time

@@ -75,8 +75,7 @@ func (e *env) ours() metav1.ListOptions {
 	return metav1.ListOptions{LabelSelector: wellknown.LabelOwnerNamespace + "=" + e.namespace}
 }
 
-// registrationWatch begins with a test, so that a registration that is created and deleted
-// again is observed too.
+// registrationWatch begins with a test, so that a registration that is created and deleted again is observed too.
 type registrationWatch struct {
 	*env
 	watches []watch.Interface

@@ -61,8 +61,7 @@ func TestArgoCDHealth(t *testing.T) {
 	}
 }
 
-// health runs a script as Argo CD does: the object is the global obj, what it returns is
-// the health.
+// health runs a script as Argo CD does: the object is the global obj, what it returns is the health.
 func health(t *testing.T, script string, object *unstructured.Unstructured) (status, message string) {
 	t.Helper()
 	state := lua.NewState()

@@ -26,8 +26,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
-// outside are the kinds of what the manager makes for owned APIServices where no garbage
-// collector removes it.
+// outside are the kinds of what the manager makes for owned APIServices where no garbage collector removes it.
 var outside = []schema.GroupVersionResource{
 	{Group: "apiregistration.k8s.io", Version: "v1", Resource: "apiservices"},
 	{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "clusterrolebindings"},
@@ -112,8 +111,7 @@ func TestUpgradeOfAnAPIService(t *testing.T) {
 	a.leavesNothing()
 }
 
-// A version that has taken the APIService over and fails gives it back, and it is in service all the
-// while.
+// A version that has taken the APIService over and fails gives it back, and it is in service all the while.
 func TestFailedUpgradeOfAnAPIService(t *testing.T) {
 	e := newOperatorEnv(t, "last")
 	a := runAPI(e)

@@ -39,8 +39,7 @@ func (m *manager) audited(since int64) []auditv1.Event {
 	return events
 }
 
-// mark sends a request that no other client sends, to be found in the audit log behind all
-// that were answered before it.
+// mark sends a request of its own kind, to be found in the audit log behind all that were answered before it.
 func (e *env) mark() (userAgent string) {
 	e.Helper()
 	config := cluster.Config()

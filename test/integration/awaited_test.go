@@ -227,8 +227,7 @@ func (e *env) crd(name string) *apiextensionsv1.CustomResourceDefinition {
 	return kube.Get(e, extensions(e).ApiextensionsV1().CustomResourceDefinitions(), name)
 }
 
-// notReady plays a pod of a Deployment that runs and does not get ready, and the kubelet
-// that warns of it.
+// notReady plays a pod of a Deployment that runs and does not get ready, and the kubelet that warns of it.
 func notReady(e *env, deployment string) {
 	e.Helper()
 	setAvailable(e, deployment, false)

@@ -105,8 +105,7 @@ func TestProbeThroughTheAPIServer(t *testing.T) {
 	}
 }
 
-// Of several API servers one may have learned of the canary, and another not: what that one
-// lets pass is no proof.
+// Of several API servers one may have learned of the canary, and another not: what that one lets pass is no proof.
 func TestCanaryThatOneAPIServerHasNotSeen(t *testing.T) {
 	e := newOperatorEnv(t)
 	var unseen atomic.Int32

@@ -112,8 +112,7 @@ func TestStaticProvidedAPIsByAnotherName(t *testing.T) {
 	registersNothing(e)
 }
 
-// webhooksFirst compares the order of the manager's deletions, the last of which may have been
-// seen before it was answered.
+// webhooksFirst compares the order of the manager's deletions. The last may have been seen before it was answered.
 func webhooksFirst(m *manager, since int64) {
 	m.Helper()
 	var deletions []string

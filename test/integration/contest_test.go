@@ -89,8 +89,7 @@ func (e *env) isContested(csv string, texts ...string) {
 	})
 }
 
-// adversary sets the failurePolicy of every validating webhook of the test to Ignore,
-// whenever a client sets it to anything else.
+// adversary sets failurePolicy Ignore in every validating webhook of the test whenever a client sets anything else.
 func adversary(e *env) {
 	e.Helper()
 	client := e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations()

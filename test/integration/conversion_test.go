@@ -85,8 +85,7 @@ func TestConversionOfAnOpenedDefinition(t *testing.T) {
 	}
 }
 
-// A version without the webhook becomes active once no object can lose a field by it, and reports
-// how to get there.
+// A version without the webhook becomes active once no object can lose a field by it, and reports how to get there.
 func TestUpgradeDropsTheConversion(t *testing.T) {
 	e := newOperatorEnv(t)
 	crd := newCRD(e, "levers", "v1", "v2")

@@ -96,8 +96,7 @@ func (s scenario) writes(t *testing.T) []string {
 	return proxy.Writes()
 }
 
-// begin lets a manager behind a proxy do it. It writes from one worker, so that its
-// writes have an order.
+// begin lets a manager behind a proxy do it. It writes from one worker, so that its writes have an order.
 func (s scenario) begin(e *env, proxy *kube.Proxy) *manager {
 	e.Helper()
 	e.group("og", namespaces(e.namespace))

@@ -155,8 +155,7 @@ func withoutConditions(e *env, generateName string, heldBack attempt) {
 	knows(e, heldBack)
 }
 
-// knows waits until the API server calls the webhook about an attempt: it learns of what is
-// registered a moment after that is written.
+// knows waits until the API server calls the webhook: it learns of a registration a moment after it is written.
 func knows(e *env, a attempt) {
 	e.Helper()
 	e.eventually("the API server knows", func() (bool, any) {

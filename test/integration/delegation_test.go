@@ -49,8 +49,7 @@ func TestDelegation(t *testing.T) {
 	e.uninstall("operator.v1")
 }
 
-// A live webhook is handed over to the administrator's tools and back, and at every moment
-// trusts what its pods may serve.
+// A live webhook is delegated to the administrator's tools and back, and always trusts what its pods may serve.
 func TestHandover(t *testing.T) {
 	e := newOperatorEnv(t)
 	e.certManager()
@@ -82,8 +81,7 @@ func TestHandover(t *testing.T) {
 	bundles.neverWithout(first, e.servingCA())
 }
 
-// Pods mount the CA next to the certificate, and do not start without it: an issuer that
-// leaves it out is named.
+// Pods mount the CA next to the certificate, and do not start without it: an issuer that leaves it out is named.
 func TestDelegatedSecretHasNoCA(t *testing.T) {
 	e := newOperatorEnv(t)
 	choose(e, managerv1alpha1.ProviderNone)

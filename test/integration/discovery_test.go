@@ -23,8 +23,7 @@ import (
 // workers of a manager.
 const waiting = 40
 
-// A question that the API server does not answer delays no operator in another namespace. Ones that
-// need the answer continue when it comes.
+// An unanswered question delays no operator in another namespace. One that needs the answer continues when it comes.
 func TestUnansweredDiscovery(t *testing.T) {
 	for name, test := range map[string]struct {
 		path    func(group string) string
@@ -160,8 +159,7 @@ func (h *heldPath) count(more int) int {
 	return h.most
 }
 
-// A read that fails is neither an object that exists nor one that does not: the reconciliation
-// ends, and another one begins a while later.
+// A failed read is neither an object that exists nor one that does not: the reconciliation ends, another begins later.
 func TestReadsThatFail(t *testing.T) {
 	for resource, test := range map[string]struct{ before, asks, after func(*env) }{
 		"services": {
@@ -203,8 +201,7 @@ func anOperator(e *env)       { e.install(csv("operator.v1", "server")) }
 func asksForARotation(e *env) { e.order("once") }
 func endsTheRotation(e *env)  { rotates(e, 2) }
 
-// ofThePass distinguishes the reads of a reconciliation from reads of the caches:
-// it asks for one object, or for all of one owner.
+// ofThePass separates the reads of a reconciliation from those of caches: it reads one object, or all of one owner.
 func ofThePass(r *http.Request, resource string) bool {
 	one := strings.Contains(r.URL.Path, "/"+resource+"/")
 	ofOneOwner := strings.HasSuffix(r.URL.Path, "/"+resource) && strings.Contains(r.URL.Query().Get("labelSelector"), wellknown.LabelOwnerNamespace+"=")

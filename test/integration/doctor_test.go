@@ -31,8 +31,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
-// Doctor finds every fault of webhooks without an owner on a real API server
-// for a user who may only read, and writes nothing.
+// Doctor finds each fault of webhooks without an owner on a real API server for a read-only user, and writes nothing.
 func TestDoctor(t *testing.T) {
 	e := newParallelEnv(t)
 	ca, other := e.authority("ca"), e.authority("other")
@@ -187,8 +186,7 @@ func leafOf(e *env, ca authority, service string, end time.Time) *tls.Certificat
 	return &pair
 }
 
-// webhookServer is a webhook without an owner, with one pod that presents a certificate; with
-// none where there is no certificate.
+// webhookServer is a webhook without an owner, with one pod that presents the certificate, or none without one.
 func webhookServer(e *env, name string, ca authority, certificate *tls.Certificate, changes ...func(*corev1.Service)) {
 	e.Helper()
 	hookService(e, name, changes...)

@@ -113,8 +113,7 @@ func calledAt(o unstructured.Unstructured) string {
 	return fmt.Sprintf("%v:%v", service["name"], service["port"])
 }
 
-// The number of replicas is an autoscaler's until the ClusterServiceVersion asks for
-// another one.
+// The number of replicas is an autoscaler's until the ClusterServiceVersion asks for another one.
 func TestReplicas(t *testing.T) {
 	e, m := newRunningOperator(t)
 	kube.Patch(e, e.kube.AppsV1().Deployments(e.namespace), "server", types.MergePatchType, []byte(`{"spec": {"replicas": 3}}`))

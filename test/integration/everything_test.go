@@ -85,8 +85,7 @@ func atItsFirstWrite(int) int { return stride() }
 // An uninstallation begins from the front, for everything that the caches may not show.
 func atOneWriteMore(life int) int { return 1 + (life-1)*stride() }
 
-// dieUntil lets one manager after the other die at one of its writes, before it learns what
-// became of it.
+// dieUntil lets one manager after the other die at one of its writes, before it learns what became of it.
 func dieUntil(e *env, what string, at func(life int) int, ended func() bool) {
 	e.Helper()
 	var wrote []string

@@ -12,8 +12,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 )
 
-// csv is a ClusterServiceVersion in all install modes, with the given Deployments
-// and a validating webhook on nothing behind the first.
+// csv is a CSV in all install modes, with the given Deployments and a validating webhook on nothing behind the first.
 func csv(name string, deployments ...string) *operatorsv1alpha1.ClusterServiceVersion {
 	c := &operatorsv1alpha1.ClusterServiceVersion{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
@@ -51,8 +50,7 @@ func deploymentSpec(name string) operatorsv1alpha1.StrategyDeploymentSpec {
 	}}
 }
 
-// webhook is a validating webhook that no request matches: the tests of this package
-// have no endpoint.
+// webhook is a validating webhook that no request matches: the tests of this package have no endpoint.
 func webhook(generateName, deployment string) operatorsv1alpha1.WebhookDescription {
 	none, path := admissionregistrationv1.SideEffectClassNone, "/validate"
 	return operatorsv1alpha1.WebhookDescription{

@@ -78,8 +78,7 @@ func TestAllowedRules(t *testing.T) {
 	}
 }
 
-// What is live stays as it was registered while its ClusterServiceVersion asks for what
-// is forbidden.
+// What is live stays as it was registered while its ClusterServiceVersion asks for what is forbidden.
 func TestInstalledWebhookIsEditedToAForbiddenRule(t *testing.T) {
 	e, m := newRunningOperator(t)
 	before := e.registration("v.example.com").ResourceVersion
@@ -101,8 +100,7 @@ func TestInstalledWebhookIsEditedToAForbiddenRule(t *testing.T) {
 	becomes(e, "the repaired rule is registered", func() []string { return e.registration("v.example.com").Webhooks[0].Rules[0].APIGroups }, []string{"mended.example.com"})
 }
 
-// Rules that match nothing keep no webhook from being registered. They are reported until what
-// they name is served.
+// Rules that match nothing keep no webhook from being registered. They are reported until what they name is served.
 func TestRulesThatMatchNothing(t *testing.T) {
 	e := newOperatorEnv(t)
 	m := e.manage()

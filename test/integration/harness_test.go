@@ -84,8 +84,7 @@ func newGroupEnv(t *testing.T) *env {
 	return e
 }
 
-// newOperatorEnv is newParallelEnv with an OperatorGroup for all namespaces. All its Deployments become available,
-// except for some.
+// newOperatorEnv is newParallelEnv with an OperatorGroup for all namespaces. Deployments become available, except some.
 func newOperatorEnv(t *testing.T, except ...string) *env {
 	t.Helper()
 	return operating(newParallelEnv(t), allNamespaces, except...)
@@ -125,8 +124,7 @@ func newNamespace(e *env, name string, labels map[string]string) string {
 	return ns.Name
 }
 
-// clean unregisters what a test left, so that it cannot refuse the requests of the
-// next: there may be no manager to do it any more.
+// clean unregisters what a test left, so that it cannot refuse requests of the next: no manager may run any more.
 func clean(e *env, namespace string) {
 	ctx := context.Background()
 	owned := metav1.ListOptions{LabelSelector: "olm.owner.namespace=" + namespace}
@@ -144,8 +142,7 @@ func (e *env) must(err error) {
 	}
 }
 
-// patience is how long a test waits before it fails: several times what a machine needs that
-// other work keeps busy.
+// patience is how long a test waits before it fails: several times what a machine needs that other work keeps busy.
 const patience = 3 * time.Minute
 
 // pauses grow from 10 ms to 60 ms: each read costs the API server processor time, of which the
@@ -178,8 +175,7 @@ func poll(e *env, pauses wait.Backoff, what string, condition func() (ok bool, s
 	}
 }
 
-// proxy stands before the API server: it knows a manager's writes in their order, and
-// cuts off the ones that the judge selects.
+// proxy stands before the API server: it knows a manager's writes in order, and cuts off those that the judge selects.
 func proxy(e *env, judge kube.Judge) *kube.Proxy {
 	e.Helper()
 	p := installtest.OrPanic(kube.NewProxy(cluster.Config(), judge))

@@ -61,8 +61,7 @@ func ownedAccount(e *env, name string, csv *operatorsv1alpha1.ClusterServiceVers
 	})
 }
 
-// isHeld waits until the ClusterServiceVersion and its record report what holds it, and in what state the
-// conversion is.
+// isHeld waits until the CSV and its record report what holds it, and the state of the conversion.
 func (h held) isHeld() {
 	h.Helper()
 	const wayOut = " has 1 object, stored in v2, and serves v1, v2: set served: false in it for v1"
@@ -185,8 +184,7 @@ func TestConversionOutlivesItsVersion(t *testing.T) {
 	none(t, "objects that the definition keeps", keptBy(h.env, h.crd))
 }
 
-// The new version is deleted before it has begun, while objects need the conversion of the old one, which no longer
-// exists.
+// The new version is deleted before it begins, while objects need the conversion of the old one, which is deleted too.
 func TestConversionOutlivesBothVersions(t *testing.T) {
 	h := newHeld(t)
 	h.create(needs(replacing("operator.v1", converting("operator.v2", h.crd.Name)), "account"))

@@ -21,8 +21,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
-// derived are the kinds of objects that the manager makes; the last two are
-// cluster-scoped.
+// derived are the kinds of objects that the manager makes; the last two are cluster-scoped.
 var derived = []schema.GroupVersionResource{
 	{Version: "v1", Resource: "services"},
 	{Version: "v1", Resource: "secrets"},
@@ -37,8 +36,7 @@ var derived = []schema.GroupVersionResource{
 
 var clusterScoped = derived[len(derived)-2:]
 
-// owned are all objects that have the owner labels of ClusterServiceVersions of the
-// test's Namespace, independent of their other labels.
+// owned are all objects with owner labels of CSVs of the test's Namespace, independent of their other labels.
 func (e *env) owned(kinds []schema.GroupVersionResource) []unstructured.Unstructured {
 	e.Helper()
 	var all []unstructured.Unstructured

@@ -140,8 +140,7 @@ func nested(object map[string]any, path ...string) string {
 	return text
 }
 
-// report reports errors of a played controller. Conflicts come again as events,
-// and the end of the test ends everything.
+// report reports errors of a played controller, except conflicts, which are retried by events, and the test's end.
 func report(e *env, err error) {
 	if err != nil && !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) && e.ctx.Err() == nil {
 		e.Errorf("a controller that the test plays: %v", err)

@@ -25,8 +25,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
-// grantedTo gives a user of the test's own what manifests grant the manager, and returns how
-// to be that user.
+// grantedTo gives a user of the test's own what manifests grant the manager, and returns how to be that user.
 func grantedTo(e *env, files ...string) *rest.Config {
 	e.Helper()
 	user := "manager-of-" + e.namespace

@@ -116,8 +116,7 @@ func (m *manager) passes(kind string, but ...string) (n uint64) {
 	return n
 }
 
-// looksAfter waits until the manager has reconciled the test's ClusterServiceVersions, to the end,
-// because of a change.
+// looksAfter waits until the manager has reconciled the test's ClusterServiceVersions, to the end, because of a change.
 func (m *manager) looksAfter(change func()) {
 	m.Helper()
 	looks := func() uint64 { return m.passes("ClusterServiceVersion", "waiting") }

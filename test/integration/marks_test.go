@@ -152,8 +152,7 @@ func TestContestOverKeepers(t *testing.T) {
 	}
 }
 
-// A ClusterServiceVersion that is deleted and recreated is marked each time: no client removed the marks of the
-// one before it.
+// A CSV that is deleted and recreated is marked each time: no client removed the marks of the previous one.
 func TestMarksOfWhatIsCreatedAgain(t *testing.T) {
 	e := newOwnNamespaceEnv(t)
 	e.manage()

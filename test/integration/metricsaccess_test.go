@@ -70,8 +70,7 @@ func TestMetricsAccess(t *testing.T) {
 	}
 }
 
-// Unknown callers cannot make the manager flood the API server, and a scraper that was allowed
-// before is answered meanwhile.
+// Unknown callers cannot make the manager flood the API server. An allowed scraper is answered meanwhile.
 func TestMetricsAccessIsLimited(t *testing.T) {
 	e := newParallelEnv(t)
 	handler := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})

@@ -96,8 +96,7 @@ func TestSameWebhookNameTwice(t *testing.T) {
 	same(t, "the phase of the other", e.get("two.v1").Status.Phase, operatorsv1alpha1.CSVPhaseSucceeded)
 }
 
-// Two descriptions with one containerPort and two targetPorts need two ports of the
-// Service, for a Service has each number once.
+// Two descriptions with one containerPort and two targetPorts need two ports of the Service, with different numbers.
 func TestOneContainerPortWithTwoTargetPorts(t *testing.T) {
 	e := newOperatorEnv(t)
 	e.manage()

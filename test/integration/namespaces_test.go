@@ -47,8 +47,7 @@ func labelNamespace(e *env, name, label, value string) {
 	kube.Patch(e, e.kube.CoreV1().Namespaces(), name, types.MergePatchType, []byte(`{"metadata":{"labels":{"`+label+`":"`+value+`"}}}`))
 }
 
-// carriesLabel waits until the targets among some Namespaces, and no others, have the
-// label of a group.
+// carriesLabel waits until the targets among some Namespaces, and no others, have the label of a group.
 func carriesLabel(e *env, group *operatorsv1.OperatorGroup, targets []string, all ...string) {
 	e.Helper()
 	for _, name := range all {

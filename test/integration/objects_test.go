@@ -98,8 +98,7 @@ func (e *env) uninstall(csv string) {
 	})
 }
 
-// reaches waits for a phase and a reason, and returns what explains it: OLM v0's message,
-// and the cause.
+// reaches waits for a phase and a reason, and returns what explains it: OLM v0's message, and the cause.
 func (e *env) reaches(csv string, phase operatorsv1alpha1.ClusterServiceVersionPhase, reason operatorsv1alpha1.ConditionReason) string {
 	e.Helper()
 	message := ""

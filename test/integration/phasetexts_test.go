@@ -97,8 +97,7 @@ func intercepting(group string) func(*operatorsv1alpha1.ClusterServiceVersion) {
 	}
 }
 
-// The conditions of a lifecycle without errors, in their order, and the conditions
-// of one that fails later.
+// The conditions of a lifecycle without errors, in their order, and the conditions of one that fails later.
 func TestPhasesOfALifecycle(t *testing.T) {
 	e := newGroupEnv(t)
 	m := e.manage(func(o *controller.Options) { o.Rollout.InstallTimeout = time.Second })
@@ -150,8 +149,7 @@ func comesToSay(e *env, csv string, want says) {
 	})
 }
 
-// saidInOrder expects these among the conditions, in this order. Conditions continue after
-// OLM's message to explain it.
+// saidInOrder expects these among the conditions, in this order. Conditions continue after OLM's message to explain it.
 func saidInOrder(e *env, csv string, wanted ...says) {
 	e.Helper()
 	for _, c := range e.get(csv).Status.Conditions {

@@ -36,8 +36,7 @@ type playedAPI struct {
 	listener   net.Listener
 }
 
-// playAPI plays the server of a group of the test's own: APIServices are the whole
-// cluster's.
+// playAPI plays the server of a group of the test's own: APIServices are the whole cluster's.
 func playAPI(e *env) *playedAPI {
 	e.Helper()
 	apis, err := aggregator.NewForConfig(cluster.Config())
@@ -85,8 +84,7 @@ func (a *playedAPI) certificate(*tls.ClientHelloInfo) (*tls.Certificate, error) 
 	return &pair, err
 }
 
-// ServeHTTP answers what an API server asks of one that serves a version of a group, and
-// what people ask.
+// ServeHTTP answers what an API server asks of one that serves a version of a group, and what people ask.
 func (a *playedAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var answer any
 	switch strings.TrimSuffix(r.URL.Path, "/") {
@@ -184,8 +182,7 @@ func sameSpec(one, other *apiregistrationv1.APIService) bool {
 	return equality.Semantic.DeepEqual(one.Spec, other.Spec)
 }
 
-// leavesNothing fails when the operator that no longer exists left its APIService, or a binding of
-// the server.
+// leavesNothing fails when the operator that no longer exists left its APIService, or a binding of the server.
 func (a *playedAPI) leavesNothing() {
 	a.Helper()
 	if left := delegations(a.env); a.registered() != nil || len(left) > 0 {

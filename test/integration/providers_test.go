@@ -158,8 +158,7 @@ func TestProvidersChange(t *testing.T) {
 	e.succeeds("operator.v1")
 }
 
-// handsOff waits until the administrator's annotations are set, and the certificate is
-// what it was, and trusted.
+// handsOff waits until the administrator's annotations are set, and the certificate is what it was, and trusted.
 func handsOff(e *env) {
 	e.Helper()
 	e.eventually("the manager does not modify the objects", func() (bool, any) {

@@ -103,8 +103,7 @@ func permissionsFor(event auditv1.Event) []permission {
 	return []permission{p}
 }
 
-// grant gives the manager's account what manifests/ grants it in the whole cluster, and waits
-// until the API server applies it.
+// grant gives the manager's account the cluster-wide rules of manifests/, and waits until the API server applies them.
 func grant(e *env) sets.Set[permission] {
 	e.Helper()
 	role, binding := &rbacv1.ClusterRole{}, &rbacv1.ClusterRoleBinding{}

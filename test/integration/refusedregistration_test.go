@@ -64,8 +64,7 @@ func convertAndValidate(e *env) (crd string) {
 	return crd
 }
 
-// losesAlone waits until the validating webhook trusts what pods are given, and the definition is
-// reported as lost.
+// losesAlone waits until the validating webhook trusts what pods are given, and the definition is reported as lost.
 func losesAlone(e *env, crd string, generation int64) {
 	e.Helper()
 	e.eventually("pods are given another certificate, which the definition does not trust", func() (bool, any) {
@@ -105,8 +104,7 @@ func refuseDeletion(e *env, configuration string) (accept func()) {
 	})
 }
 
-// deny has an admission policy refuse writes to one object, until it is asked not to. tried is such a
-// write.
+// deny has an admission policy refuse writes to one object, until it is asked not to. tried is such a write.
 func deny(e *env, object string, writes admissionregistrationv1.RuleWithOperations, message string, tried func() error) (accept func()) {
 	e.Helper()
 	remove := addValidatingPolicy(e, e.namespace, admissionregistrationv1.ValidatingAdmissionPolicySpec{

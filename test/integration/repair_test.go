@@ -149,8 +149,7 @@ func theOnly(e *env, resource string) (dynamic.ResourceInterface, string) {
 	return nil, ""
 }
 
-// comesBack watches an object while a client changes it, and fails when it is not as
-// it was before within a second.
+// comesBack watches an object while a client changes it, and fails when it is not as it was before within a second.
 func (m ownClock) comesBack(client dynamic.ResourceInterface, name string, change func()) {
 	m.Helper()
 	before, err := client.Get(m.ctx, name, metav1.GetOptions{})

@@ -47,8 +47,7 @@ func TestMissingServiceAccount(t *testing.T) {
 	requires(e, want)
 }
 
-// requires compares the only requirement of operator.v1, except for the message, which is
-// for people, and what depends on it.
+// requires compares the only requirement of operator.v1, without the message, which is for people, and what needs it.
 func requires(e *env, want operatorsv1alpha1.RequirementStatus) {
 	e.Helper()
 	got := e.get("operator.v1").Status.RequirementStatus

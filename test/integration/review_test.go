@@ -33,8 +33,7 @@ func onPodTemplates(c *operatorsv1alpha1.ClusterServiceVersion) {
 	d.ObjectSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"example.com/reviewed": "nobody"}}
 }
 
-// A webhook is registered when its server answers a review at its path. What it answers
-// afterwards changes nothing of the registration.
+// A webhook is registered when its server answers a review at its path. Later answers do not change the registration.
 func TestPathNotServed(t *testing.T) {
 	page := func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>welcome</html>")) }
 	for name, test := range map[string]struct {

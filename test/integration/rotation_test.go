@@ -105,8 +105,7 @@ func TestRotationOfACompromisedCA(t *testing.T) {
 	rotates(e, 2)
 }
 
-// The previous CA is trusted as long as a pod serves under it, and the pod's kubelet is
-// made to re-sync.
+// The previous CA is trusted as long as a pod serves under it, and the pod's kubelet is made to re-sync.
 func TestRotationWaitsForPods(t *testing.T) {
 	e := newOperatorEnv(t)
 	p, m := runPod(e, graceOf(time.Hour))

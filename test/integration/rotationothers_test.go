@@ -20,8 +20,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
-// sleeper is a manager that led, and does not see what happens, or does not continue, until it
-// wakes up.
+// sleeper is a manager that led, and does not see what happens, or does not continue, until it wakes up.
 type sleeper struct {
 	*manager
 	sleep, wake func()
@@ -104,8 +103,7 @@ func TestRotationWithAnEarlierLeader(t *testing.T) {
 	}
 }
 
-// wakesIn wakes the manager in a phase, and waits until it has reconciled what exists. From
-// then on it is a manager like any other.
+// wakesIn wakes the manager in a phase, and waits until it has reconciled. From then on it is a manager like any other.
 func (s sleeper) wakesIn(phase managerv1alpha1.CertificatePhase) {
 	s.Helper()
 	s.eventually("it has slept", func() (bool, any) { return s.slept(), nil })

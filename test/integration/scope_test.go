@@ -22,8 +22,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
-// What an OperatorGroup targets, on what its operators' webhooks are registered, and
-// what is reported about it.
+// What an OperatorGroup targets, on what its operators' webhooks are registered, and what is reported about it.
 func TestScope(t *testing.T) {
 	for name, test := range map[string]struct {
 		spec    func(own, other string) operatorsv1.OperatorGroupSpec

@@ -27,8 +27,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
-// While a pod serves the previous certificate, its CA stays trusted, also when a client writes the
-// Secret back without its annotations.
+// The CA of a certificate that a pod serves stays trusted, also if a client restores the Secret without annotations.
 func TestSecretReplacedWithoutAnnotations(t *testing.T) {
 	e := newOperatorEnv(t)
 	p, m := runPod(e, graceOf(time.Hour))
@@ -51,8 +50,7 @@ func TestSecretReplacedWithoutAnnotations(t *testing.T) {
 	trust.neverWithout(before, e.servingCA())
 }
 
-// A caBundle that an injector wrote with provider none stays trusted until pods serve the
-// certificate in the Secret.
+// A caBundle that an injector wrote with provider none stays trusted until pods serve the certificate in the Secret.
 func TestChangeFromProviderNone(t *testing.T) {
 	e := newOperatorEnv(t)
 	p, _ := runPod(e, graceOf(time.Hour))
@@ -96,8 +94,7 @@ func injectBundle(e *env, bundle []byte) {
 	}
 }
 
-// A Secret that a client made immutable is recreated with the same content and can be changed
-// again.
+// A Secret that a client made immutable is recreated with the same content and can be changed again.
 func TestSecretBecomesImmutable(t *testing.T) {
 	e := newOperatorEnv(t)
 	p, m := runPod(e)
@@ -115,8 +112,7 @@ func TestSecretBecomesImmutable(t *testing.T) {
 	trust.neverWithout(before.Data["ca.crt"], e.servingCA())
 }
 
-// An admission policy that makes every Secret immutable does not cause endless writes, and
-// rotations continue.
+// An admission policy that makes every Secret immutable does not cause endless writes, and rotations continue.
 func TestEverySecretIsImmutable(t *testing.T) {
 	e := operating(newEnv(t), allNamespaces) // alone: writes are counted for all ClusterServiceVersions
 	freezeSecrets(e)
@@ -181,8 +177,7 @@ func TestExpiredCAInTheSecret(t *testing.T) {
 	}
 }
 
-// An invalid certificate of an issuer is reported with the issuer in a condition, an event and a
-// metric.
+// An invalid certificate of an issuer is reported with the issuer in a condition, an event and a metric.
 func TestRejectedCertificateIsReported(t *testing.T) {
 	e := newOperatorEnv(t)
 	ca := runServiceCA(e)

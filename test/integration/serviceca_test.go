@@ -140,8 +140,7 @@ func (s *serviceCA) renew() {
 	}
 }
 
-// changeCA signs with another CA from now on, which the previous one has signed and which
-// lasts for longer; both stay in the bundle.
+// changeCA signs from now on with a longer-lasting CA that the previous one signed. Both stay in the bundle.
 func (s *serviceCA) changeCA() {
 	s.Helper()
 	next := authorityUntil(s.env, "openshift-service-serving-signer", time.Now().AddDate(2, 0, 0))

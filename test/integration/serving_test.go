@@ -127,8 +127,7 @@ func otherSecret(e *env) *corev1.Secret {
 	}
 }
 
-// endpoint plays the controller that finds the pods behind server-service: there is
-// one, and it listens there.
+// endpoint plays the controller that finds the pods behind server-service: there is one, and it listens there.
 func endpoint(e *env, l net.Listener) {
 	e.Helper()
 	endpointOf(e, "server-0", l)

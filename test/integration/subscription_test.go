@@ -47,8 +47,7 @@ func reconfigure(e *env, change func(*operatorsv1alpha1.SubscriptionConfig)) {
 	}))
 }
 
-// What the administrator configures reaches what is derived; a change rolls out, and what
-// is no longer configured is removed.
+// The administrator's configuration reaches derived objects. A change rolls out, and what is no longer set is removed.
 func TestSubscriptionConfig(t *testing.T) {
 	e := newOwnNamespaceEnv(t)
 	subscribe(e, &operatorsv1alpha1.SubscriptionConfig{
@@ -136,8 +135,7 @@ func conditionIn(conditions []metav1.Condition, kind string) metav1.Condition {
 	return metav1.Condition{}
 }
 
-// A converted definition has what is configured, as long as it is; what it has of its own
-// stays as it was.
+// A converted definition has what is configured, as long as it is; what it has of its own stays as it was.
 func TestSubscriptionAnnotatesDefinitions(t *testing.T) {
 	e := newOperatorEnv(t)
 	crd := newCRD(e, "labels", "v1", "v2")
@@ -198,8 +196,7 @@ func TestSwitchWebhookOff(t *testing.T) {
 	same(t, "the generation of the Deployment", e.deployment("server").Generation, before)
 }
 
-// Each field, with OLM v0's rule for it, in every container; and the Subscription is found by
-// what it reports is installed.
+// Each field, with OLM v0's rule, in every container. The Subscription is found by what it reports as installed.
 func TestSubscriptionConfigFieldByField(t *testing.T) {
 	e := newOwnNamespaceEnv(t)
 	subscribeInstalled(e, "operator.v1", &operatorsv1alpha1.SubscriptionConfig{

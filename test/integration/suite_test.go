@@ -87,8 +87,7 @@ func TestStatusIsSetBack(t *testing.T) {
 	same(t, "resourceVersion of the registration", now.ResourceVersion, registered.ResourceVersion)
 }
 
-// A Deployment that an edit renames is created under its new name, and then deleted under the
-// old one; one that stays is not touched.
+// A renamed Deployment is created under its new name, then deleted under the old one. One that stays is not touched.
 func TestDeploymentIsRenamed(t *testing.T) {
 	e := newOperatorEnv(t, "after")
 	m := e.manage()

@@ -76,8 +76,7 @@ func watchTrust(e *env, crds ...string) *trustWatch {
 	return w
 }
 
-// history is everything so far, in the order in which it was written, when the watches
-// have reported what there is now.
+// history is everything so far, in the order in which it was written, when the watches have reported what there is now.
 func (w *trustWatch) history() []watch.Event {
 	w.Helper()
 	latest := []string{marker(w.env).ResourceVersion}
@@ -222,8 +221,7 @@ func marker(e *env) *corev1.Secret {
 	return kube.Create(e, e.kube.CoreV1().Secrets(e.namespace), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{GenerateName: "marker-"}})
 }
 
-// trustsAllServed fails when there ever was a state of a registration under which an API
-// server would have refused what a pod served then.
+// trustsAllServed fails if in any state of a registration an API server would have refused what a pod then served.
 func (w *trustWatch) trustsAllServed(p *playedPod) {
 	w.Helper()
 	checked, last := 0, map[string]func(till int){}

@@ -153,8 +153,7 @@ func TestUninstallWithImpossibleDefinitions(t *testing.T) {
 	e.uninstall("impossible.v1")
 }
 
-// An operator whose webhook cannot be unregistered does not keep those of others from it when the
-// manager is removed.
+// An operator whose webhook cannot be unregistered does not keep those of others from it when the manager is removed.
 func TestManagerRemovalIsRefused(t *testing.T) {
 	e := newOwnNamespaceEnv(t)
 	m := e.manage()
@@ -195,8 +194,7 @@ func TestNamespaceIsDeleted(t *testing.T) {
 	e.uninstall("operator.v1")
 }
 
-// What was registered a moment before the deletion is unregistered, too, though the
-// manager's cache does not show it.
+// What was registered a moment before the deletion is unregistered, too, though the manager's cache does not show it.
 func TestUninstallWithAStaleCache(t *testing.T) {
 	e := newOwnNamespaceEnv(t)
 	frozen := e.freezer("webhookconfigurations")
@@ -210,8 +208,7 @@ func TestUninstallWithAStaleCache(t *testing.T) {
 	leavesNothing(e)
 }
 
-// So is a conversion that was written a moment before the deletion: without it, the definition would
-// call a deleted Service.
+// So is a conversion written just before the deletion: without it, the definition would call a deleted Service.
 func TestUninstallWithStaleDefinitions(t *testing.T) {
 	e := newOperatorEnv(t)
 	crd := newCRD(e, "flanges", "v1", "v2")

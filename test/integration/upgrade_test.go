@@ -27,8 +27,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
-// versions are an operator's v1 and v2, with a webhook for each fate in an upgrade:
-// same, changed, gone, moved and new.
+// versions are an operator's v1 and v2, with a webhook for each fate in an upgrade: same, changed, gone, moved and new.
 func versions() (v1, v2 *operatorsv1alpha1.ClusterServiceVersion) {
 	v1, v2 = csv("operator.v1", "server", "before"), csv("operator.v2", "server", "after")
 	v2.Spec.Replaces = "operator.v1"
@@ -235,8 +234,7 @@ func TestUpgradeChains(t *testing.T) {
 	expect(t, webhooks(e), upgraded("operator.v3")...)
 }
 
-// An operator that minds is upgraded once it does not any more, which the manager watches
-// for. What it reports is copied to the status.
+// An operator that blocks upgrades is upgraded once it does not: the manager watches it. The status copies its report.
 func TestUpgradeableAgain(t *testing.T) {
 	e := newOperatorEnv(t)
 	m := e.manage()
@@ -339,8 +337,7 @@ func certificate(e *env) *corev1.Secret {
 	return kube.Get(e, e.kube.CoreV1().Secrets(e.namespace), servingSecret)
 }
 
-// collect plays the garbage collector, once: what has no owner left is deleted, and ClusterServiceVersions
-// that no longer exist are forgotten.
+// collect plays the garbage collector once: it deletes what has no owner, and forgets CSVs that no longer exist.
 func collect(e *env) {
 	e.Helper()
 	list := kube.List(e, e.olm.ClusterServiceVersions(e.namespace), metav1.ListOptions{})

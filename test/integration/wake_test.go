@@ -106,14 +106,12 @@ func TestNewerKubernetesIsObserved(t *testing.T) {
 
 const longestPause = 30 * time.Second
 
-// watchVersions shows the ClusterServiceVersions of the test's Namespace, as they are and as
-// they become.
+// watchVersions shows the ClusterServiceVersions of the test's Namespace, as they are and as they become.
 func watchVersions(e *env) watch.Interface {
 	e.Helper()
-	w := kube.Watch(e, e.olm.ClusterServiceVersions(e.namespace), metav1.ListOptions{
+	return kube.Watch(e, e.olm.ClusterServiceVersions(e.namespace), metav1.ListOptions{
 		SendInitialEvents: new(true), ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan,
 	})
-	return w
 }
 
 // becomes waits a second, without asking, for what the status reports of requirements.
@@ -150,8 +148,7 @@ func (a appearance) isSeen(requirements []operatorsv1alpha1.RequirementStatus) b
 	return len(requirements) == 5 && lacks == a.lacks && satisfied == a.satisfied
 }
 
-// lackAll creates a ClusterServiceVersion to which everything is missing that one can
-// require, and returns how it appears.
+// lackAll creates a CSV that lacks everything that one can require, and returns how it appears.
 func lackAll(e *env) []appearance {
 	e.Helper()
 	e.group("og", namespaces(e.namespace))

@@ -39,8 +39,7 @@ func apiServerFlags(f files, address netip.Addr) []string {
 		"--service-account-issuer=https://kubernetes.default.svc",
 		"--service-account-key-file=" + f.path("apiserver.key"),
 		"--service-account-signing-key-file=" + f.path("apiserver.key"),
-		// It refuses pods until a controller, of which there is none, has made the
-		// namespace's service account.
+		// It refuses pods until a controller, of which there is none, has made the namespace's service account.
 		"--disable-admission-plugins=ServiceAccount",
 		"--audit-policy-file=" + f.path("audit.yaml"),
 		"--audit-log-path=" + string(f.audit()),

@@ -36,8 +36,7 @@ func imageOf(t *testing.T, layers ...[]tar.Header) v1.Image {
 		text := archive(t, files)
 		layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(text)), nil })
 		must(t, err)
-		image, err = mutate.AppendLayers(image, layer)
-		must(t, err)
+		image = installtest.OrPanic(mutate.AppendLayers(image, layer))
 	}
 	return image
 }
@@ -193,13 +192,11 @@ func TestChangedLayouts(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			dir := layoutOf(t, image)
 			index := installtest.OrPanic(layout.ImageIndexFromPath(dir))
-			manifests, err := index.IndexManifest()
-			must(t, err)
+			manifests := installtest.OrPanic(index.IndexManifest())
 			digest := manifests.Manifests[0].Digest
 			if what == "layer" {
 				stored := installtest.OrPanic(index.Image(digest))
-				manifest, err := stored.Manifest()
-				must(t, err)
+				manifest := installtest.OrPanic(stored.Manifest())
 				digest = manifest.Layers[0].Digest
 			}
 			blob, err := os.OpenFile(filepath.Join(dir, "blobs", digest.Algorithm, digest.Hex), os.O_APPEND|os.O_WRONLY, 0)

@@ -18,8 +18,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
-// A credential helper that waits for input does not keep a pull from ending with its context. One that answers is
-// used.
+// A credential helper that waits for input does not keep a pull from ending with its context. One that answers is used.
 func TestCredentialHelper(t *testing.T) {
 	images := registry.New(registry.Logger(log.New(io.Discard, "", 0)))
 	open := httptest.NewServer(images)

@@ -124,8 +124,7 @@ func TestLinkToAFolder(t *testing.T) {
 		current := filepath.Join(t.TempDir(), "current")
 		must(t, os.Symlink(to, current))
 		for _, path := range []string{current, current + "/"} {
-			b, err := Open(t.Context(), path, Registry{})
-			installtest.Must(t, err)
+			b := installtest.OrPanic(Open(t.Context(), path, Registry{}))
 			installtest.Prefix(t, name+": the source", current, b.Source)
 		}
 	}
@@ -146,8 +145,7 @@ func TestFolderWithBoth(t *testing.T) {
 	for _, folder := range []string{"manifests", "metadata"} { // An annotation may name another folder of manifests.
 		dir := layoutOf(t, imageOf(t, bundleFiles))
 		must(t, os.Mkdir(filepath.Join(dir, folder), 0o700))
-		b, err := Open(t.Context(), dir, Registry{})
-		installtest.Must(t, err)
+		b := installtest.OrPanic(Open(t.Context(), dir, Registry{}))
 		installtest.Same(t, "the source with "+folder, dir, b.Source)
 	}
 }
@@ -164,8 +162,7 @@ func TestFolderNamedLikeAnImage(t *testing.T) {
 	installtest.Must(t, err)
 }
 
-// What a layer unpacks to is limited as a whole: also what follows the end of its archive, and
-// files that a layer above hides.
+// All that a layer unpacks to is limited: also what follows its archive's end, and files that a layer above hides.
 func TestUnpackedSize(t *testing.T) {
 	hidden := []tar.Header{file("manifests/b.yaml", "a")}
 	for name, image := range map[string]v1.Image{
@@ -197,9 +194,7 @@ func withLayer(t *testing.T, text []byte, zeros int) v1.Image {
 
 func mutateAppend(t *testing.T, image v1.Image, layer []byte) v1.Image {
 	t.Helper()
-	image, err := mutate.AppendLayers(image, static.NewLayer(layer, types.DockerUncompressedLayer))
-	must(t, err)
-	return image
+	return installtest.OrPanic(mutate.AppendLayers(image, static.NewLayer(layer, types.DockerUncompressedLayer)))
 }
 
 func hugeArchive(t *testing.T, name string, size int64) []byte {
@@ -212,9 +207,8 @@ func hugeArchive(t *testing.T, name string, size int64) []byte {
 
 // A layer that the manifest says is elsewhere is not asked for.
 func TestLayerElsewhere(t *testing.T) {
-	image, err := mutate.AppendLayers(empty.Image, static.NewLayer([]byte("x"), types.DockerForeignLayer))
-	must(t, err)
-	_, err = InspectImage(t.Context(), image, "an image")
+	image := installtest.OrPanic(mutate.AppendLayers(empty.Image, static.NewLayer([]byte("x"), types.DockerForeignLayer)))
+	_, err := InspectImage(t.Context(), image, "an image")
 	installtest.Error(t, "stored outside of its registry", err)
 }
 

@@ -236,8 +236,7 @@ func TestKindsOfOtherGroups(t *testing.T) {
 	installtest.Same(t, "manifests", want, got)
 }
 
-// A conversion webhook of a definition is not rendered if the ClusterServiceVersion declares one: the notice shows the
-// declared one.
+// A definition's conversion webhook is not rendered if the ClusterServiceVersion declares one, which the notice shows.
 func TestDeclaredConversion(t *testing.T) {
 	const byURL, byService = "url: 'https://evil.example.com'", "caBundle: Q0E=, service: {namespace: evil, name: evil}"
 	declaring := strings.Replace(csvText, "  install:\n", "  webhookdefinitions: [{type: ConversionWebhook, generateName: a.example.com, deploymentName: shop, webhookPath: /convert, conversionCRDs: [goods.shop.example.com], admissionReviewVersions: [v1]}]\n  install:\n", 1)

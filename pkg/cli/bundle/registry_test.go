@@ -102,14 +102,13 @@ func TestRedirectedRegistry(t *testing.T) {
 func TestRegistryOfAnotherImage(t *testing.T) {
 	image := imageOf(t, bundleFiles)
 	manifest := installtest.OrPanic(image.RawManifest())
-	mediaType, err := image.MediaType()
-	must(t, err)
+	mediaType := installtest.OrPanic(image.MediaType())
 	lying := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", string(mediaType))
 		_, _ = w.Write(manifest)
 	}))
 	t.Cleanup(lying.Close)
-	_, err = Open(t.Context(), lying.Listener.Addr().String()+"/shop@sha256:"+strings.Repeat("a", 64), Registry{PlainHTTP: true})
+	_, err := Open(t.Context(), lying.Listener.Addr().String()+"/shop@sha256:"+strings.Repeat("a", 64), Registry{PlainHTTP: true})
 	installtest.Error(t, "digest", err)
 }
 

@@ -47,10 +47,8 @@ func TestUnknownFieldsAreRemovedByKey(t *testing.T) {
 			want := InspectFS(files(map[string]string{"manifests/csv.yaml": csvText + webhookText}), "test").CSVObject.Object["spec"]
 			installtest.Same(t, "fields at the top level", 4, len(csv.Object))
 			installtest.Same(t, "spec", want, csv.Object["spec"])
-			rules := fmt.Sprint(manifests[1].Object["rules"])
-			if !strings.Contains(rules, "resourceNames:[shop]") || len(manifests[1].Object) != 4 {
-				t.Errorf("the role is %v", manifests[1].Object)
-			}
+			installtest.Same(t, "fields of the role", 4, len(manifests[1].Object))
+			installtest.Contains(t, fmt.Sprint(manifests[1].Object["rules"]), "resourceNames:[shop]")
 			typedIsApplied(t, b)
 		})
 	}
@@ -63,9 +61,8 @@ func TestEveryUnknownFieldIsRemoved(t *testing.T) {
 		text += fmt.Sprintf("unknown%d: 1\n", i)
 	}
 	b := InspectFS(files(map[string]string{"manifests/a.yaml": text}), "test")
-	if object := b.Objects[0]; len(object.Object) != 3 || len(b.Problems) != 150 {
-		t.Errorf("%d problems, and the object is %v", len(b.Problems), object.Object)
-	}
+	installtest.Same(t, "fields of the object", 3, len(b.Objects[0].Object))
+	installtest.Same(t, "problems", 150, len(b.Problems))
 }
 
 func TestMisspelledFieldsAreSuggested(t *testing.T) {

@@ -55,8 +55,6 @@ func TestDiscoveryAnswers(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	client := installtest.OrPanic(Discovery(t.Context(), &rest.Config{Host: server.URL}))
-	list, err := client.ServerResourcesForGroupVersion("apps/v1")
-	if err != nil || len(list.APIResources) != 1 {
-		t.Errorf("%v, %v", list, err)
-	}
+	list := installtest.OrPanic(client.ServerResourcesForGroupVersion("apps/v1"))
+	installtest.Same(t, "the number of resources", 1, len(list.APIResources))
 }

@@ -22,8 +22,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/olmclient"
 )
 
-// An endpoint accepts the connection and does not answer, and the command is interrupted: what it did not ask is no
-// result.
+// If an endpoint accepts the connection without an answer until the interruption, what was not asked is no result.
 func TestExamineIsInterrupted(t *testing.T) {
 	ctx, interrupt := context.WithCancel(t.Context())
 	defer interrupt()

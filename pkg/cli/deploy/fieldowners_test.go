@@ -84,8 +84,7 @@ func TestTakenBy(t *testing.T) {
 	}
 }
 
-// What the installation created, and another client owns fields of, is removed only if it is adopted. The line names
-// that client.
+// What the installation created with fields of another client is removed only if adopted. The line names that client.
 func TestRemovalOfWhatAnotherClientTook(t *testing.T) {
 	const reference = "ClusterRole.rbac.authorization.k8s.io/a"
 	role := manifestOf(t, "{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: a}, rules: [{verbs: [get]}]}")

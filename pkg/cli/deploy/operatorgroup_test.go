@@ -1,7 +1,6 @@
 package deploy
 
 import (
-	"strings"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -82,9 +81,7 @@ func TestWatched(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			watch, kept, err := Watched(test.groups, test.chosen, test.others)
 			installtest.Same(t, "watched", test.want, watch)
-			if (kept != "") != (test.kept != "") || !strings.Contains(kept, test.kept) {
-				t.Errorf("message %q, want %q", kept, test.kept)
-			}
+			installtest.Says(t, "the message", test.kept, kept)
 			installtest.Error(t, test.err, err)
 		})
 	}
@@ -112,9 +109,8 @@ func TestAdoptSubscription(t *testing.T) {
 			adopted := object("", "", "")
 			adopted.SetAnnotations(ofBundle)
 			AdoptSubscription(adopted, test.live, "shop")
-			if says := len(adopted.GetAnnotations()) > 0; adopted.GetName() != test.want || says != test.ofBundle {
-				t.Errorf("it is %s with the annotations %v, want %s, of a bundle: %t", adopted.GetName(), adopted.GetAnnotations(), test.want, test.ofBundle)
-			}
+			installtest.Same(t, "the name", test.want, adopted.GetName())
+			installtest.Same(t, "it has the annotation of a bundle", test.ofBundle, len(adopted.GetAnnotations()) > 0)
 		})
 	}
 }

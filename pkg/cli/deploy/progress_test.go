@@ -144,8 +144,7 @@ func TestProgressOfAnAPIService(t *testing.T) {
 	}
 }
 
-// Awaited versions are served when their webhook serves, or when its own pods may be what
-// waits for them.
+// Awaited versions are served when their webhook serves, or when its own pods may be what waits for them.
 func TestServingAwaitedVersions(t *testing.T) {
 	const available, progressing = managerv1alpha1.DeploymentAvailable, managerv1alpha1.DeploymentProgressing
 	const registered, waits = managerv1alpha1.WebhookRegistered, managerv1alpha1.WebhookWaiting

@@ -213,12 +213,13 @@ func TestRecord(t *testing.T) {
 	installtest.Same(t, "record", want, again.Objects)
 }
 
+func version(name, replaces string, skips ...string) *operatorsv1alpha1.ClusterServiceVersion {
+	csv := &operatorsv1alpha1.ClusterServiceVersion{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "mall"}}
+	csv.Spec.Replaces, csv.Spec.Skips = replaces, skips
+	return csv
+}
+
 func TestRefuseInstall(t *testing.T) {
-	version := func(name, replaces string, skips ...string) *operatorsv1alpha1.ClusterServiceVersion {
-		csv := &operatorsv1alpha1.ClusterServiceVersion{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "mall"}}
-		csv.Spec.Replaces, csv.Spec.Skips = replaces, skips
-		return csv
-	}
 	for name, test := range map[string]struct {
 		csv       *operatorsv1alpha1.ClusterServiceVersion
 		there     Installed
@@ -247,11 +248,6 @@ func TestRefuseInstall(t *testing.T) {
 // about another version, and an unknown package is equal to none.
 func TestUnknownPackages(t *testing.T) {
 	const adopted = "ClusterServiceVersion.operators.coreos.com/mall/shop.v1"
-	version := func(name, replaces string) *operatorsv1alpha1.ClusterServiceVersion {
-		csv := &operatorsv1alpha1.ClusterServiceVersion{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "mall"}}
-		csv.Spec.Replaces = replaces
-		return csv
-	}
 	for name, test := range map[string]struct {
 		bundle, there string
 		want          string // in the error without --adopt

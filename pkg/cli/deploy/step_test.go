@@ -33,8 +33,6 @@ func TestRefuseAdoptions(t *testing.T) {
 		"":                           true,
 	} {
 		err := CheckAdoptions([]string{adopted}, []*unstructured.Unstructured{bundled}, []*unstructured.Unstructured{left})
-		if (err != nil) != refused {
-			t.Errorf("--adopt %s: %v, want it refused: %t", adopted, err, refused)
-		}
+		installtest.Same(t, "--adopt "+adopted+" is refused", refused, err != nil)
 	}
 }

@@ -17,8 +17,7 @@ import (
 
 var now = time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
 
-// cluster has two webhook servers, of two pods each, in namespaces of their own, and
-// nothing wrong with them.
+// cluster has two webhook servers, of two pods each, in namespaces of their own, and nothing wrong with them.
 type cluster struct {
 	validating []admissionregistrationv1.ValidatingWebhookConfiguration
 	crds       []apiextensionsv1.CustomResourceDefinition
@@ -399,9 +398,9 @@ func TestDoubtsAboutADeadlock(t *testing.T) {
 			hooked(admissionregistrationv1.Fail, "pods", test.webhook, served(test.endpointFindings...))(c)
 			found := c.judge()
 			last := found[len(found)-1]
-			if last.Message != test.want || strings.HasPrefix(last.Remedy, "kubectl delete validatingwebhookconfiguration v (") != test.breaks {
-				t.Errorf("%s: %s\nway out: %s\nwant %s", last.Code, last.Message, last.Remedy, test.want)
-			}
+			deletes := strings.HasPrefix(last.Remedy, "kubectl delete validatingwebhookconfiguration v (")
+			installtest.Same(t, string(last.Code), test.want, last.Message)
+			installtest.Same(t, "the remedy deletes it: "+last.Remedy, test.breaks, deletes)
 		})
 	}
 }

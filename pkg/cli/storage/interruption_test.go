@@ -65,8 +65,7 @@ func TestKilledAfterEachWrite(t *testing.T) {
 	}
 }
 
-// proves fails the test where a run reports that it is done, or the definition that only v2 is
-// stored, while an object is stored in v1.
+// proves fails the test if a run reports its end, or the definition only v2 as stored, while an object is stored in v1.
 func (c *cluster) proves(t *testing.T, err error) {
 	t.Helper()
 	left := c.storedIn("v1")

@@ -67,7 +67,7 @@ func newCluster(stored string, names ...string) *cluster {
 }
 
 func (c *cluster) Definition(context.Context) (*apiextensionsv1.CustomResourceDefinition, error) {
-	if c.between != nil && !slices.Contains(c.versionsInUse(), "v1") {
+	if c.between != nil && c.storedIn("v1") == "" {
 		c.between()
 		c.between = nil
 	}
@@ -88,14 +88,6 @@ func (c *cluster) trimmed() {
 	c.crd.Status.StoredVersions = []string{Stored(c.crd)}
 	c.crd.Status.Conditions = []apiextensionsv1.CustomResourceDefinitionCondition{{Type: apiextensionsv1.StorageMigrating, Status: apiextensionsv1.ConditionFalse}}
 	c.changed()
-}
-
-func (c *cluster) versionsInUse() []string {
-	var all []string
-	for _, v := range c.stored {
-		all = append(all, v)
-	}
-	return all
 }
 
 func (c *cluster) storedIn(version string) string {

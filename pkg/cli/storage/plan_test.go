@@ -1,13 +1,13 @@
 package storage
 
 import (
-	"strings"
 	"testing"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // definition has the versions v1, v2 and v3; v3 is not served.
@@ -90,9 +90,8 @@ func TestNext(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			got, err := next(test.crd, test.to, test.rewritten)
-			if got != test.want || (err == nil) != (test.err == "") || err != nil && !strings.Contains(err.Error(), test.err) {
-				t.Errorf("got %q, %v; want %q, %q", got, err, test.want, test.err)
-			}
+			installtest.Same(t, "the next revision", test.want, got)
+			installtest.Error(t, test.err, err)
 		})
 	}
 }

@@ -58,8 +58,7 @@ func respond(t *testing.T, plan Plan) []Result {
 	return results
 }
 
-// One reconciliation creates everything that does not wait for pods. The results of each decision are
-// facts for the next one.
+// One reconciliation creates all that does not wait for pods. The results of each decision are facts for the next.
 func TestDecisionsContinueWithResults(t *testing.T) {
 	f := operatorFacts()
 	var results []Result

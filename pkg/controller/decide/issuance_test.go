@@ -142,8 +142,7 @@ func TestOrderUnderTheNameOfAnotherObject(t *testing.T) {
 	}
 }
 
-// Nothing is requested of cert-manager while an Issuer of another client has the name of the manager's: it would
-// sign the certificate.
+// Nothing is requested of cert-manager while another client's Issuer has the name of the manager's: it would sign.
 func TestNothingIsRequestedOfAnotherClientsIssuer(t *testing.T) {
 	for name, test := range map[string]struct {
 		issuers []string // of another client

@@ -18,8 +18,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
-// The decision about a certificate knows which client contests a registration, as long as the
-// contest lasts.
+// The decision about a certificate knows which client contests a registration, as long as the contest lasts.
 func TestContestedRegistration(t *testing.T) {
 	live := &admissionregistrationv1.ValidatingWebhookConfiguration{
 		ObjectMeta: metav1.ObjectMeta{Name: "v"},

@@ -27,8 +27,7 @@ import (
 
 var now = time.Unix(1_700_000_000, 0)
 
-// stageFacts returns facts about a ClusterServiceVersion whose OperatorGroup covers all namespaces, and
-// whose installer granted a Role.
+// stageFacts returns facts about a CSV whose OperatorGroup covers all namespaces, and whose installer granted a Role.
 func stageFacts() Facts {
 	csv := &operatorsv1alpha1.ClusterServiceVersion{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "operator.v1", UID: "1"}}
 	rules := []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"get"}}}

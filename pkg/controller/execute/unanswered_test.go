@@ -37,8 +37,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 )
 
-// Webhooks that do not answer use up neither a reconciliation nor its report, however many objects they
-// must review.
+// Webhooks that do not answer use up neither a reconciliation nor its report, however many objects they must review.
 func TestHungWebhooksAreReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := logrus.New()

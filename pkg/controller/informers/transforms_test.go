@@ -11,8 +11,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
-// A cached ClusterServiceVersion has the annotations that pods get, and not the large descriptive
-// fields.
+// A cached ClusterServiceVersion has the annotations that pods get, and not the large descriptive fields.
 func TestCachedVersionsLackDescriptions(t *testing.T) {
 	annotations := map[string]string{"example.com/team": "red", corev1.LastAppliedConfigAnnotation: "{}"}
 	csv := &operatorsv1alpha1.ClusterServiceVersion{ObjectMeta: metav1.ObjectMeta{Name: "operator.v1", Annotations: annotations}}

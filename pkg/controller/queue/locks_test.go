@@ -6,8 +6,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
-// Keys that wait for a namespace are added one after the other, each once, also if the one that was added
-// does not lock the namespace.
+// Keys that wait for a namespace are added in turn, each once, also if the added one does not lock the namespace.
 func TestLocks(t *testing.T) {
 	var added []string
 	l := NewLocks(func(k Key) { added = append(added, k.Name) })

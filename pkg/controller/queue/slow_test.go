@@ -2,9 +2,11 @@ package queue
 
 import (
 	"fmt"
-	"slices"
 	"testing"
 	"time"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // slowKeys is a SlowKeys whose clock stands, and what it added.
@@ -39,13 +41,8 @@ func (s *slowKeys) slowOnes(namespace string, n int) (keys []Key) {
 
 func (s *slowKeys) expectAdded(when string, want ...Key) {
 	s.t.Helper()
-	var keys []string
-	for _, k := range want {
-		keys = append(keys, k.Name)
-	}
-	if !slices.Equal(s.added, keys) {
-		s.t.Errorf("%s, %v were added, want %v", when, s.added, keys)
-	}
+	keys := lists.Map(want, func(k Key) string { return k.Name })
+	installtest.Same(s.t, when+", added", keys, s.added)
 	s.added = nil
 }
 
@@ -104,9 +101,7 @@ func TestKeyStaysSlow(t *testing.T) {
 	}
 	end(slowAfter)
 	s.expectAdded("after the end", keys[1])
-	if len(s.slow) != 1 {
-		t.Errorf("%d keys are remembered", len(s.slow))
-	}
+	installtest.Same(t, "the number of remembered keys", 1, len(s.slow))
 }
 
 // A key that waited and is not slow any more leaves its place to the next one.

@@ -13,8 +13,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
-// If many workers request a slot at the same time, without seeing each other's rotations, no more
-// get one than there are slots.
+// Many workers that request slots at once, without seeing each other's rotations, get no more slots than there are.
 func TestSlotLimit(t *testing.T) {
 	now := time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
 	underWay := []*corev1.Secret{{ObjectMeta: metav1.ObjectMeta{

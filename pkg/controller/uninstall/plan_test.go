@@ -98,8 +98,7 @@ func TestRefusalsByUnregisteredWebhooks(t *testing.T) {
 		"v.mall.io": sets.New("validatingwebhookconfigurations/shop", "validatingwebhookconfigurations/mall"),
 	}}
 	codes := func(method, path string) int {
-		r, err := http.NewRequestWithContext(t.Context(), method, "http://a"+path, http.NoBody)
-		installtest.Must(t, err)
+		r := installtest.OrPanic(http.NewRequestWithContext(t.Context(), method, "http://a"+path, http.NoBody))
 		response, err := p.send(r, next)
 		installtest.Must(t, err)
 		return response.StatusCode

@@ -277,8 +277,7 @@ func (r call) filled() call {
 	return r
 }
 
-// No request, however little it shows, makes a condition fail: with failurePolicy Fail
-// that would refuse it.
+// No request, however little it shows, makes a condition fail: with failurePolicy Fail that would refuse it.
 func TestConditionsAreTotal(t *testing.T) {
 	matcher := matcherOf(conditionsOf(guardedBy(installtest.ServedBy("manager"))))
 	objects := []runtime.Object{nil, &metav1.PartialObjectMetadata{}, podOf("manager-1"), &corev1.PodExecOptions{}, &runtime.Unknown{}}

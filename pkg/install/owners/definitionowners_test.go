@@ -95,8 +95,7 @@ func TestKeptOwners(t *testing.T) {
 	}
 }
 
-// A definition that is being deleted keeps nothing: a client that waits for its dependents would
-// remove what it is given again.
+// A definition that is being deleted keeps nothing: a client that awaits its dependents would remove them again.
 func TestDeletedDefinitionKeepsNothing(t *testing.T) {
 	crd := installtest.Definition("things.example.com")
 	crd.DeletionTimestamp = &metav1.Time{}

@@ -18,8 +18,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
-// What the ClusterServiceVersion asks for and its installer has granted, and nothing else,
-// is granted where its group selects it.
+// Only what the CSV asks for and its installer has granted is granted where its group selects it.
 func TestLift(t *testing.T) {
 	const see = "; get,list,watch namespaces"
 	all := []string{""}

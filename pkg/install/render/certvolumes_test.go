@@ -129,8 +129,7 @@ func mountsOf(containers ...corev1.Container) string {
 	return strings.Join(all, " ")
 }
 
-// A pod sees the leaf, its key and the CA, under the names that server libraries look
-// for, and nothing else of the Secret.
+// Of the Secret, a pod sees only the leaf, its key and the CA, under the names that server libraries look for.
 func TestCertificateVolumesShowOnlyWhatIsServed(t *testing.T) {
 	d := rendered(t, inputOf(installtest.Operator(installtest.Deployments(installtest.DeploymentOf("manager")), installtest.ServedBy("manager"))))
 	got := map[string][]corev1.KeyToPath{}

@@ -16,8 +16,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/subscriptions"
 )
 
-// configured is the pod of a Deployment with the containers manager and sidecar and the
-// init container init, under some config.
+// configured is the pod, under some config, of a Deployment with containers manager and sidecar, init container init.
 func configured(t *testing.T, config operatorsv1alpha1.SubscriptionConfig, author func(*corev1.PodSpec)) corev1.PodSpec {
 	t.Helper()
 	spec := installtest.DeploymentOf("manager", func(d *appsv1.DeploymentSpec) {
@@ -104,8 +103,7 @@ func TestConfiguredAffinity(t *testing.T) {
 	}
 }
 
-// Annotations reach all that is derived; what exists already wins, and instructions to
-// the manager stay where they are.
+// Annotations reach all that is derived; what exists already wins, and instructions to the manager stay where they are.
 func TestConfiguredAnnotations(t *testing.T) {
 	spec := installtest.DeploymentOf("manager", func(d *appsv1.DeploymentSpec) { d.Template.Annotations = map[string]string{"author": "pod"} })
 	conversion := installtest.ServedBy("manager", func(d *operatorsv1alpha1.WebhookDescription) {

@@ -107,8 +107,7 @@ func TestDeploymentHash(t *testing.T) {
 	}
 }
 
-// What the API server defaults inside a list that is compared as a whole is written
-// out, because it would differ for ever.
+// API server defaults inside a list that is compared as a whole are written out: they would differ for ever.
 func TestListDefaultsAreWrittenOut(t *testing.T) {
 	field := func(version string) *corev1.ObjectFieldSelector {
 		return &corev1.ObjectFieldSelector{APIVersion: version, FieldPath: "metadata.name"}

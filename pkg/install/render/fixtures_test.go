@@ -12,8 +12,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
-// inputOf is what Objects is asked for a ClusterServiceVersion whose Services have
-// their usual names and whose certificates are issued.
+// inputOf is the input of Objects for a CSV whose Services have their usual names and whose certificates are issued.
 func inputOf(csv *operatorsv1alpha1.ClusterServiceVersion, group ...func(*operatorsv1.OperatorGroup)) Input {
 	in := Input{CSV: csv, Scope: installtest.ScopeOf(csv, group...), Services: installtest.ServicesOf(csv), Trust: map[string]Trust{}}
 	for name := range in.Services {

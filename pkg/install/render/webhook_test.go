@@ -158,8 +158,7 @@ func TestConfigurationSelectsTheScope(t *testing.T) {
 	}
 }
 
-// A Deployment without a certificate has nothing to trust yet, and reports it with
-// generation 0, which is never written over another.
+// A Deployment without a certificate has no trust yet, and reports generation 0, which never overwrites another.
 func TestConfigurationBeforeTheCertificate(t *testing.T) {
 	in := inputOf(installtest.Operator(installtest.Deployments(installtest.DeploymentOf("manager")), installtest.ServedBy("manager")))
 	delete(in.Trust, "manager")

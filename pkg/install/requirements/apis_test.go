@@ -140,8 +140,7 @@ func TestAPIPause(t *testing.T) {
 	}
 }
 
-// What the API server does not answer is a requirement that is not met. For one that is installed, the answer
-// in its status counts.
+// What the API server does not answer is an unmet requirement. For an installed CSV, the answer in its status counts.
 func TestUndiscovered(t *testing.T) {
 	pond := schema.GroupVersionKind{Group: "g.example.com", Version: "v1", Kind: "Pond"}
 	const unanswered = "the API server has not answered which kinds it serves: see kubectl get --raw /apis/g.example.com/v1"

@@ -49,8 +49,7 @@ func TestConditionsWithAliases(t *testing.T) {
 	installtest.Error(t, "repeat too much", err)
 }
 
-// FuzzConditions reads the annotation of matchConditions of any text: what cannot be read is a
-// violation.
+// FuzzConditions reads the annotation of matchConditions of any text: what cannot be read is a violation.
 func FuzzConditions(f *testing.F) {
 	for _, text := range []string{
 		`{"v.shop.example.com": [{"name": "a", "expression": "true"}]}`, "a: &a [x]\nb: *a\n", "a: &a [*a]", "[", "v.shop.example.com:\n- name: a\n  expression: object.a == 1\n",

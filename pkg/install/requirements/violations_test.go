@@ -134,8 +134,7 @@ func TestRuleViolations(t *testing.T) {
 	}
 }
 
-// FuzzForbidden holds the guard against the API server's own reading of a rule: what
-// it would route to a protected resource must be forbidden.
+// FuzzForbidden compares the guard with the API server's reading of rules: a protected resource's route is forbidden.
 func FuzzForbidden(f *testing.F) {
 	for _, groups := range []string{"*", "", "apps", "operators.coreos.com", "olm-webhook-manager.io", admissionGroup, "apps\n*"} {
 		for _, resources := range []string{

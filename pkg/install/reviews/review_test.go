@@ -166,8 +166,7 @@ func TestTheConversionUnderReview(t *testing.T) {
 	}
 }
 
-// The review has to be sent to the path that API servers call, which their client derives from what is
-// registered.
+// The review has to be sent to the path that API servers call, which their client derives from what is registered.
 func TestPathsUnderReview(t *testing.T) {
 	for _, path := range []string{"/validate", "/validate/", "/validate//", "/", "", "/a/../b/", "/with space/", "/a%2Fb/"} {
 		client, err := rest.UnversionedRESTClientFor(&rest.Config{Host: "https://shop.shop.svc", APIPath: path, ContentConfig: rest.ContentConfig{NegotiatedSerializer: scheme.Codecs}})

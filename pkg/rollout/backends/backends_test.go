@@ -81,8 +81,7 @@ func TestBackends(t *testing.T) {
 	}
 }
 
-// The desired Service determines the probed pods, with all selectors that match pods that are
-// called before or after an edit.
+// The desired Service determines the probed pods, with all selectors of pods that are called before or after an edit.
 func TestProbedService(t *testing.T) {
 	desired := &corev1.Service{Spec: corev1.ServiceSpec{Selector: map[string]string{"app": "manager"}}}
 	live := &corev1.Service{Spec: corev1.ServiceSpec{Selector: map[string]string{"app": "other"}, IPFamilies: []corev1.IPFamily{corev1.IPv6Protocol}}}

@@ -8,8 +8,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
-// Of several phases in one reconciliation, the last is reported, and each failure, and the end of a
-// wait.
+// Of several phases in one reconciliation, the last is reported, and each failure, and the end of a wait.
 func TestMilestones(t *testing.T) {
 	for name, test := range map[string]struct {
 		from         Phase

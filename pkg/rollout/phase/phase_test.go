@@ -89,8 +89,7 @@ func TestTransitions(t *testing.T) {
 	}
 }
 
-// For every phase and every combination of facts, the transitions end at a phase that the facts
-// allow, and do not continue from there.
+// For every phase and combination of facts, the transitions end at a phase that the facts allow, and stay there.
 func TestTransitionsTerminate(t *testing.T) {
 	// No phase is walked through twice.
 	const longest = 6
@@ -159,8 +158,7 @@ func everyPhase() []Phase {
 	return all
 }
 
-// everyFacts returns each possible combination of facts: with a refusal, a failure or a timeout,
-// something is incomplete.
+// everyFacts returns each possible combination of facts. After a refusal, failure or timeout, something is incomplete.
 func everyFacts() []Facts {
 	var all []Facts
 	for combination := range 1 << 7 {

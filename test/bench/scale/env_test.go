@@ -30,8 +30,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
-// env is one measurement's part of the cluster: ten Namespaces, each with an
-// OperatorGroup for itself.
+// env is one measurement's part of the cluster: ten Namespaces, each with an OperatorGroup for itself.
 type env struct {
 	*testing.B
 	ctx        context.Context
@@ -67,8 +66,7 @@ func newEnv(b *testing.B) *env {
 	return e
 }
 
-// derived are the kinds of what the manager makes in the Namespace of a ClusterServiceVersion, but
-// for its own.
+// derived are the kinds of what the manager makes in the Namespace of a ClusterServiceVersion, but for its own.
 var derived = []schema.GroupVersionResource{
 	appsv1.SchemeGroupVersion.WithResource("deployments"), corev1.SchemeGroupVersion.WithResource("services"), corev1.SchemeGroupVersion.WithResource("secrets"),
 	rbacv1.SchemeGroupVersion.WithResource("roles"), rbacv1.SchemeGroupVersion.WithResource("rolebindings"), operatorConditions,
@@ -219,8 +217,7 @@ func (e *env) playDeployments(delay time.Duration) {
 	}()
 }
 
-// makeAvailable writes what the Deployment controller would. A conflict is left to the
-// event that caused it.
+// makeAvailable writes what the Deployment controller would. A conflict is left to the event that caused it.
 func (e *env) makeAvailable(d *appsv1.Deployment) {
 	n := *d.Spec.Replicas
 	d.Status = appsv1.DeploymentStatus{
@@ -232,8 +229,7 @@ func (e *env) makeAvailable(d *appsv1.Deployment) {
 	}
 }
 
-// csvs are operators with one Deployment and one webhook on nothing, spread over the
-// Namespaces.
+// csvs are operators with one Deployment and one webhook on nothing, spread over the Namespaces.
 func (e *env) csvs(size int, replicas int32) []*operatorsv1alpha1.ClusterServiceVersion {
 	none := admissionregistrationv1.SideEffectClassNone
 	var all []*operatorsv1alpha1.ClusterServiceVersion

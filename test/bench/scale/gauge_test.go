@@ -32,8 +32,7 @@ func (g *gauge) most() int {
 	return g.peak
 }
 
-// watchRotations counts the Secrets that record that their certificate is being replaced, in
-// every state of theirs.
+// watchRotations counts the Secrets that record that their certificate is being replaced, in every state of theirs.
 func (e *env) watchRotations() *gauge {
 	e.Helper()
 	w := kube.Watch(e, e.kube.CoreV1().Secrets(metav1.NamespaceAll), metav1.ListOptions{LabelSelector: wellknown.LabelManaged + "=true"})

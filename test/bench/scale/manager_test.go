@@ -139,8 +139,7 @@ func (m *manager) reportMemory() {
 	m.ReportMetric(m.value("go_memstats_heap_inuse_bytes")/(1<<20), "MB-heap")
 }
 
-// requestsSince are all that the manager sent, reads and events included. How they are
-// made up is written to the log.
+// requestsSince are all that the manager sent, reads and events included. How they are made up is written to the log.
 func (m *manager) requestsSince(place int64) int {
 	m.Helper()
 	n, kinds := 0, map[string]int{}

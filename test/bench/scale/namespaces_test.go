@@ -67,8 +67,7 @@ func (e *env) installSelected(size, more int) cost {
 
 const labelSelectedBy = "scale.example.com/selected-by"
 
-// selectByLabel makes more Namespaces, and returns them when each is labelled as a target
-// of the group that selects it.
+// selectByLabel makes more Namespaces, and returns them when each is labelled as a target of the group that selects it.
 func (e *env) selectByLabel(more int) []string {
 	e.Helper()
 	others := make([]string, more)

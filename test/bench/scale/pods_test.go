@@ -53,8 +53,7 @@ func measurePods(b *testing.B, size int) (floors float64) {
 	return installing.Seconds() / floor.Seconds()
 }
 
-// serve gives a ClusterServiceVersion pods that serve: the plain webhook server of the
-// end-to-end tests.
+// serve gives a ClusterServiceVersion pods that serve: the plain webhook server of the end-to-end tests.
 func serve(csv *operatorsv1alpha1.ClusterServiceVersion) {
 	port := intstr.FromInt32(9443)
 	csv.Spec.WebhookDefinitions[0].TargetPort = &port

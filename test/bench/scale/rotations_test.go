@@ -61,8 +61,7 @@ func rotate(b *testing.B, size int) {
 	e.clear()
 }
 
-// rotated is how many certificates have the second generation, and nothing else is
-// trusted.
+// rotated is how many certificates have the second generation, and nothing else is trusted.
 func (e *env) rotated() int {
 	e.Helper()
 	n := 0

@@ -77,8 +77,7 @@ func measure(b *testing.B, size int, replicas int32, delay time.Duration) cost {
 	return cost{processor, installing.Seconds() / floor.Seconds()}
 }
 
-// idles counts what the manager writes when it reconciles everything again and nothing has
-// changed.
+// idles counts what the manager writes when it reconciles everything again and nothing has changed.
 func (e *env) idles(m *manager, size int) {
 	e.quiet(m)
 	since := e.auditEnd()

@@ -72,8 +72,7 @@ func validateByLibrary(found []string) {
 // maxManyWebhooks is how long the checks of a bundle with 2,000 webhooks may take.
 const maxManyWebhooks = 2 * time.Second
 
-// BenchmarkManyWebhooks fails when the checks take longer, as they do when one compares each webhook with
-// each other.
+// BenchmarkManyWebhooks fails when the checks take longer, as they do when one compares each webhook with each other.
 func BenchmarkManyWebhooks(b *testing.B) {
 	for name, change := range manyWebhooks {
 		b.Run(name, func(b *testing.B) {

@@ -61,8 +61,7 @@ var maliceNamed = map[string][]string{
 // The attempt of each file of the fixture is named, at the object that makes it. A file without a row fails.
 func TestMaliceIsNamed(t *testing.T) {
 	const folder = "../testdata/malice"
-	b, err := bundle.Inspect(folder)
-	must(t, err)
+	b := installtest.OrPanic(bundle.Inspect(folder))
 	found := map[string][]string{}
 	for _, f := range Run(b).Findings {
 		if f.Code == "rule-matches-nothing" && strings.Contains(f.What, "Namespace") && f.Level != Error {
@@ -93,10 +92,7 @@ func TestMaliceIsNamed(t *testing.T) {
 // The findings that an administrator has to know are waived as others are.
 func TestExposureIsWaived(t *testing.T) {
 	b := installtest.OrPanic(bundle.Inspect("../testdata/malice"))
-	var waivers []Waiver
-	for _, c := range exposureChecks {
-		waivers = append(waivers, Waiver{Code: c.Code, Reason: "because"})
-	}
+	waivers := lists.Map(exposureChecks, func(c Check) Waiver { return Waiver{Code: c.Code, Reason: "because"} })
 	waived := map[string]int{}
 	for _, f := range Run(b, waivers...).Findings {
 		if f.Waived != "" {

@@ -9,8 +9,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/rules"
 )
 
-// A namespaceSelector limits Namespaces, and not what is in none: what is found for an
-// operator of one namespace.
+// A namespaceSelector limits Namespaces, and not what is in none: what is found for an operator of one namespace.
 func TestBeyondOneNamespace(t *testing.T) {
 	for name, c := range map[string]struct {
 		resources, operations, want []any

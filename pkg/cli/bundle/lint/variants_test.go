@@ -466,8 +466,7 @@ var breakages = []breakage{
 	{"a budget of old", admitting, func(f files) { f.of("PodDisruptionBudget")["apiVersion"] = "policy/v1beta1" }, "olm-removed-apis"},
 }
 
-// TestBrokenExamplesAreFound counts what the breakage alone brings: a finding that the whole
-// example has too proves nothing.
+// TestBrokenExamplesAreFound counts what the breakage alone brings: a finding of the whole example proves nothing.
 func TestBrokenExamplesAreFound(t *testing.T) {
 	broken := map[string]int{}
 	for _, dir := range examples(t) {

@@ -7,8 +7,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
-// The pods of every workload that a bundle may bring are shown as those of the ClusterServiceVersion: account, images, host
-// access and Secrets.
+// Pods of every workload of a bundle are shown as those of the CSV: account, images, host access and Secrets.
 func TestPodsOfWorkloads(t *testing.T) {
 	const pod = `{serviceAccountName: other, hostPID: true, priorityClassName: system-node-critical, volumes: [{name: a, secret: {secretName: other-tls}}], containers: [{name: c, image: a}]}`
 	const template = `{metadata: {labels: {a: b}}, spec: ` + pod + `}`

@@ -14,8 +14,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
-// Everything that the fixture tries is shown, with what is most dangerous first, and no text of it
-// begins a line of its own.
+// Everything that the fixture tries is shown, the most dangerous first, and no text of it begins a line of its own.
 func TestMaliceIsShown(t *testing.T) {
 	b := malice(t)
 	_, err := bundle.Manifests(b, bundle.Options{})

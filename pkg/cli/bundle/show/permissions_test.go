@@ -57,8 +57,7 @@ func TestPermissionsOfObjects(t *testing.T) {
 	}, c.others)
 }
 
-// The verb * includes the verbs by which an account gets the permissions of others, on the resources for which API servers
-// check them.
+// The verb * includes the verbs that get an account the permissions of others, where API servers check them.
 func TestDangerOfEveryVerb(t *testing.T) {
 	for _, c := range []struct {
 		group, resource, verb string

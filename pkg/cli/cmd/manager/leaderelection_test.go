@@ -14,10 +14,8 @@ import (
 
 // Two managers on one host, as with hostNetwork, must not take one Lease for that of both.
 func TestElectorsOfOneHostDiffer(t *testing.T) {
-	kube, err := kubernetes.NewForConfig(&rest.Config{Host: "127.0.0.1:1"}) // never called
-	installtest.Must(t, err)
-	host, err := os.Hostname()
-	installtest.Must(t, err)
+	kube := installtest.OrPanic(kubernetes.NewForConfig(&rest.Config{Host: "127.0.0.1:1"})) // never called
+	host := installtest.OrPanic(os.Hostname())
 	identities := map[string]bool{}
 	for range 2 {
 		e := installtest.OrPanic(newElector(kube, "any", logrus.New(), func(context.Context) {}))

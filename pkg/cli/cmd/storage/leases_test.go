@@ -82,18 +82,15 @@ func TestCheckLeases(t *testing.T) {
 	kube := fake.NewClientset(new(identityLease("apiserver-a", "a_1", 0)), new(identityLease("apiserver-b", "b_1", 0)))
 	servers := apiServers{kube: kube, addresses: []string{"10.0.0.1:6443", "https://10.0.0.1:6443"}}
 	var text bytes.Buffer
-	if err := servers.checkLeases(t.Context(), output.New(&text)); err == nil || text.Len() > 0 {
-		t.Errorf("the error is %v, the output is %q", err, &text)
-	}
+	installtest.Error(t, "2 API servers renew an identity Lease", servers.checkLeases(t.Context(), output.New(&text)))
+	installtest.Same(t, "output", "", text.String())
 	servers.addresses = []string{"10.0.0.1:6443", "10.0.0.2:6443"}
-	if err := servers.checkLeases(t.Context(), output.New(&text)); err != nil || text.Len() > 0 {
-		t.Errorf("with both addresses, the error is %v, the output is %q", err, &text)
-	}
+	installtest.Must(t, servers.checkLeases(t.Context(), output.New(&text)))
+	installtest.Same(t, "output with both addresses", "", text.String())
 	kube.PrependReactor("list", "leases", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, errors.New("not you") })
 	servers.addresses = servers.addresses[:1]
-	if err := servers.checkLeases(t.Context(), output.New(&text)); err != nil || !strings.Contains(text.String(), "not compared with their identity Leases, which cannot be listed: not you\n") {
-		t.Errorf("without permission, the error is %v, the output is %q", err, &text)
-	}
+	installtest.Must(t, servers.checkLeases(t.Context(), output.New(&text)))
+	installtest.Contains(t, text.String(), "not compared with their identity Leases, which cannot be listed: not you\n")
 }
 
 // A cluster without identity Leases is not compared, and the command prints that.

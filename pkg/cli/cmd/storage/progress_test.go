@@ -15,8 +15,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
-// A terminal shows one line that is redrawn, and the next output starts on a new line. A log gets whole
-// lines. Both have a limited rate.
+// A terminal redraws one line and starts the next output on a new one. A log gets whole lines. Both limit the rate.
 func TestProgressLine(t *testing.T) {
 	rewritten := func(done, all int, final bool) storage.Progress {
 		return storage.Progress{Line: fmt.Sprintf("rewritten %d of %d", done, all), Done: done, All: all, Final: final}

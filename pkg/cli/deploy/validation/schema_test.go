@@ -23,8 +23,7 @@ func TestRulesAreLimited(t *testing.T) {
 	installtest.Error(t, "things.example.com, version v1, have more expressions in CEL than are compiled here (64 KiB)", err)
 }
 
-// A message names the object, the field and the version. test/bundle compares many schemas with a real
-// API server.
+// A message names the object, the field and the version. test/bundle compares many schemas with a real API server.
 func TestValidator(t *testing.T) {
 	next := &apiextensionsv1.CustomResourceDefinition{}
 	for _, version := range []string{"v2", "v1", "v0"} {

@@ -15,8 +15,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/hostingtest"
 )
 
-// start serves with two connections at most. A request for /wait, or a whole one for /body, is in
-// progress until the test sends to release.
+// start serves two connections at most. A request for /wait, or a whole one for /body, lasts until release is sent to.
 func start(t *testing.T) (server *httptest.Server, began, release chan struct{}) {
 	t.Helper()
 	began, release = make(chan struct{}), make(chan struct{})
@@ -71,9 +70,7 @@ func TestBusyConnectionsAreKept(t *testing.T) {
 		if err == nil {
 			_, err = io.Copy(io.Discard, response.Body)
 			response.Body.Close()
-			if response.ProtoMajor != 2 {
-				t.Errorf("it is %s", response.Proto)
-			}
+			hostingtest.Same(t, "the major version of HTTP", 2, response.ProtoMajor)
 		}
 		results <- err
 	}

@@ -77,9 +77,7 @@ func TestRegistrationKeepsTheCAsOfOtherReplicas(t *testing.T) {
 	}
 	t.Run("API servers use their own roots", func(t *testing.T) {
 		s, _ := newSession(Options{}, nil)
-		if bundle := register(t, s); len(bundle) > 0 {
-			t.Errorf("the caBundle is %q", bundle)
-		}
+		hostingtest.Same(t, "the caBundle", "", string(register(t, s)))
 	})
 }
 
@@ -99,9 +97,7 @@ func TestRegistrationOfAnotherService(t *testing.T) {
 			existing.Webhooks[0].ClientConfig = test.calls
 			s, _ := newSession(Options{}, nil, existing)
 			err := s.write(t.Context(), podsWebhook)
-			if refused := err != nil && strings.Contains(err.Error(), "Service mall/hooks"); refused != test.refused {
-				t.Errorf("the registration ends with %v", err)
-			}
+			hostingtest.Same(t, "it is refused", test.refused, err != nil && strings.Contains(err.Error(), "Service mall/hooks"))
 		})
 	}
 }

@@ -37,9 +37,7 @@ func TestUnreadMetricsAreFew(t *testing.T) {
 		return response.StatusCode
 	}
 	hostingtest.Eventually(t, "another caller gets 503", func() bool { return status("/metrics") == http.StatusServiceUnavailable })
-	if code := status("/healthz"); code != http.StatusOK {
-		t.Errorf("a probe gets HTTP %d", code)
-	}
+	hostingtest.Same(t, "the status of a probe", http.StatusOK, status("/healthz"))
 	conn.Close()
 	hostingtest.Eventually(t, "metrics are served again", func() bool { return status("/metrics") == http.StatusOK })
 }

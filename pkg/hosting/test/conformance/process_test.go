@@ -38,9 +38,7 @@ func TestOneBinaryAsTwoProcesses(t *testing.T) {
 	}
 	const alone = "--leader-elect=false"
 	webhooks := start(t, build(), "--webhooks=*", "--controllers=")
-	if working.Load() != 0 {
-		t.Error("a controller runs in the webhooks' process")
-	}
+	hostingtest.Same(t, "controllers in the webhooks' process", int32(0), working.Load())
 	controllers := start(t, build(), alone)
 	hostingtest.Eventually(t, "the controller runs", func() bool { return working.Load() == 1 })
 	if code, _ := send(t, http.MethodGet, webhooks.url("/judge"), ""); code != http.StatusMethodNotAllowed {

@@ -41,9 +41,7 @@ func TestReplicasShareACertificate(t *testing.T) {
 	}
 	for _, r := range replicas {
 		r.waitUntilReady(t)
-		if !bytes.Equal(r.authority(t), replicas[0].authority(t)) {
-			t.Error("the replicas have different CAs")
-		}
+		hostingtest.Same(t, "the CA of a replica", replicas[0].authority(t), r.authority(t))
 	}
 	secret := certificateSecret(t, client, namespace)
 	hostingtest.Same(t, "the keys of the Secret", []string{"ca.crt", "tls.crt", "tls.key"}, slices.Sorted(maps.Keys(secret.Data)))
@@ -59,8 +57,7 @@ func TestReplicasShareACertificate(t *testing.T) {
 	})
 }
 
-// No call fails while the Secret changes or is deleted. A certificate that another client wrote is
-// served when it is trusted.
+// No call fails while the Secret changes or is deleted. Another client's certificate is served when it is trusted.
 func TestSharedCertificateIsReplacedUnderLoad(t *testing.T) {
 	t.Parallel()
 	namespace, client := newNamespace(t, "shared")

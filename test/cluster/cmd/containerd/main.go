@@ -1,5 +1,4 @@
-// Command containerd is containerd and its client ctr in one binary: it is the
-// one whose name it is started by.
+// Command containerd is containerd and its client ctr in one binary: it is the one whose name it is started by.
 package main
 
 import (

@@ -1,5 +1,4 @@
-// Command pause is the first process of every pod: it holds the pod's namespaces
-// open until it is asked to end.
+// Command pause is the first process of every pod: it holds the pod's namespaces open until it is asked to end.
 package main
 
 import (

@@ -1,5 +1,4 @@
-// Package binaries builds the programs of the cluster from Go modules, once, into a
-// cache outside the tree.
+// Package binaries builds the programs of the cluster from Go modules, once, into a cache outside the tree.
 package binaries
 
 import (
