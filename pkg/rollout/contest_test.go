@@ -150,7 +150,7 @@ func TestContestOfTheTrustAlone(t *testing.T) {
 		p.plan.ensureTrust(desired, live)
 		for _, step := range p.plan.Steps {
 			c.carryOut(step)
-			if step.Repairs(c.Previous, c.Observed.Contests) {
+			if step.IsRepair(c.Previous, c.Observed.Contests) {
 				c.Observed.Contests[step.Key()] = c.Observed.Contests[step.Key()].Repaired(step.Drift, c.now)
 			}
 		}

@@ -180,7 +180,7 @@ func TestRevokedLift(t *testing.T) {
 			f.Observed = d.Observed
 			plan := decided(t, f)
 			steps := slices.DeleteFunc(slices.Clone(plan.Steps), func(s rollout.Step) bool { return s.Verb != rollout.Delete })
-			installtest.Same(t, "deletions", test.want, installtest.Each(steps, func(s rollout.Step) string { return s.Key() + ": " + s.Why() }))
+			installtest.Same(t, "deletions", test.want, lists.Map(steps, func(s rollout.Step) string { return s.Key() + ": " + s.Why() }))
 			if len(steps) > 0 {
 				refused := decided(t, f, Refused{Step: steps[0], Why: "denied"})
 				installtest.Same(t, "it is repeated", false, slices.ContainsFunc(refused.Steps, func(s rollout.Step) bool { return s.Key() == steps[0].Key() }))
