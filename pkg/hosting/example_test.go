@@ -76,7 +76,8 @@ func ExampleBuilder_DeregisterWebhook() {
 
 	b.DeregisterWebhook("legacy")
 	fmt.Println(b.Command().Flags().Lookup("webhooks").Usage)
-	// Output: The webhooks to run, of "carts" and "orders": * for all, NAME for one, -NAME to exclude one.
+	// Output:
+	// The webhooks to run, of "carts" and "orders": * for all, NAME for one, -NAME to exclude one.
 }
 
 // A handler is tested over HTTP.
@@ -133,7 +134,8 @@ func ExampleDenyStatus() {
 		panic(err)
 	}
 	fmt.Println(review.Response.Result.Code, review.Response.Result.Message)
-	// Output: 422 Pod "cart" is invalid: spec.priorityClassName: Required value: say how important it is
+	// Output:
+	// 422 Pod "cart" is invalid: spec.priorityClassName: Required value: say how important it is
 }
 
 // The JSON patch follows from the changed object.
@@ -189,5 +191,6 @@ func ExampleConversion() {
 		panic(err)
 	}
 	fmt.Println(string(review.Response.ConvertedObjects[0].Raw))
-	// Output: {"kind":"Window","apiVersion":"house.example.com/v2","metadata":{"name":"bay"},"width":"2","height":"1"}
+	// Output:
+	// {"kind":"Window","apiVersion":"house.example.com/v2","metadata":{"name":"bay"},"width":"2","height":"1"}
 }
