@@ -54,7 +54,7 @@ func (c *Controller) reconcileDeleted(ctx context.Context, k queue.Key, csv *ope
 	}
 	deleted, err := c.uninstall.Unregister(ctx, csv, successor, backends, ownership)
 	if deleted {
-		c.records.Unregistered.Add(csv.UID, c.now())
+		c.records.Unregistered.Add(csv.UID, c.settle(), c.now())
 	}
 	refused, err := uninstall.Refusals(err)
 	if err != nil {
@@ -62,13 +62,14 @@ func (c *Controller) reconcileDeleted(ctx context.Context, k queue.Key, csv *ope
 	}
 	ended, inUse, err := c.endConversions(ctx, k, csv, decide.Converters(relatives, backends))
 	if ended {
-		c.records.Unregistered.Add(csv.UID, c.now())
+		c.records.Unregistered.Add(csv.UID, c.settle(), c.now())
 	}
 	conversions, err := uninstall.Refusals(err)
 	if err != nil {
 		return rollout.Requeue{}, err
 	}
 	refused = append(refused, conversions...)
+	c.records.Unregistered.Block(csv.UID, inUse != "" || len(refused) > 0, c.now())
 	next, requeue := c.deletionOf(csv, inUse, refused).Next(c.now())
 	if next == decide.ReportBlocked {
 		return c.reconcileBlockedDeletion(ctx, k, csv, relatives, inUse, refused)
@@ -85,11 +86,18 @@ func (c *Controller) reconcileDeleted(ctx context.Context, k queue.Key, csv *ope
 }
 
 func (c *Controller) deletionOf(csv *operatorsv1alpha1.ClusterServiceVersion, inUse string, refused uninstall.RefusedError) decide.Deletion {
-	d := decide.Deletion{InUse: inUse != "", Refused: len(refused) > 0, ByNamespace: csv.DeletionTimestamp == nil, Ended: c.records.Unregistered.At(csv.UID)}
-	if c.Rollout.Gate != rollout.GateAvailable {
-		d.Settle = c.Rollout.Settle
+	return decide.Deletion{
+		InUse: inUse != "", Refused: len(refused) > 0, ByNamespace: csv.DeletionTimestamp == nil,
+		Ended: c.records.Unregistered.At(csv.UID), Settle: c.settle(),
 	}
-	return d
+}
+
+// settle returns how long API servers may take to observe the end of a registration; 0 if nothing waits for that.
+func (c *Controller) settle() time.Duration {
+	if c.Rollout.Gate == rollout.GateAvailable {
+		return 0
+	}
+	return c.Rollout.Settle
 }
 
 // reportRefusedEnd reports that the API server refuses to remove what is left of a ClusterServiceVersion

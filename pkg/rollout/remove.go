@@ -78,14 +78,22 @@ func (x *remover) undelegateStale() {
 
 // removeStale is last: until then unlisted Deployments may serve adopted webhooks, or conversions in use.
 func (x *remover) removeStale() {
-	if len(x.plan.Steps) > 0 {
-		return
-	}
+	complete := len(x.plan.Steps) == 0
 	for _, live := range lists.ByKey(x.Observed.Deployments) {
-		if csvspec.HasDeployment(x.CSV, live.Name) || live.DeletionTimestamp != nil || !csvspec.OwnedBy(live, x.CSV) || x.isCalled(live.Name) || x.waitsForAny() || x.awaitUncalled(live) {
-			continue
+		switch {
+		case csvspec.HasDeployment(x.CSV, live.Name) || live.DeletionTimestamp != nil || !csvspec.OwnedBy(live, x.CSV):
+		case x.isCalled(live.Name):
+			x.recordCalled(live)
+		case complete && !x.waitsForAny() && !x.awaitUncalled(live):
+			x.plan.delete(live)
 		}
-		x.plan.delete(live)
+	}
+}
+
+// recordCalled replaces the record of a Deployment that another client has registered again.
+func (x *remover) recordCalled(live *appsv1.Deployment) {
+	if _, recorded := x.uncalledSince(live); recorded {
+		x.plan.ensure(withUseRecord(live, "called again"), live)
 	}
 }
 
@@ -96,18 +104,16 @@ func (x *remover) awaitUncalled(live *appsv1.Deployment) bool {
 	}
 	since, recorded := x.uncalledSince(live)
 	if !recorded {
-		return x.plan.ensure(x.recordUncalled(live), live)
+		return x.plan.ensure(withUseRecord(live, x.uncalledPrefix()+x.now.UTC().Format(time.RFC3339Nano)), live)
 	}
 	settled := since.Add(x.Policy.Settle)
 	x.plan.requeue(settled, "API servers learn of a deletion")
 	return x.now.Before(settled)
 }
 
-// The record is for one generation of the ClusterServiceVersion: a later one may call the Deployment again.
-func (x *remover) recordUncalled(live *appsv1.Deployment) *appsv1.Deployment {
+func withUseRecord(live *appsv1.Deployment, record string) *appsv1.Deployment {
 	marked := live.DeepCopy()
-	record := map[string]string{wellknown.AnnotationUnused: x.uncalledPrefix() + x.now.UTC().Format(time.RFC3339Nano)}
-	marked.Annotations = labels.Merge(marked.Annotations, record)
+	marked.Annotations = labels.Merge(marked.Annotations, map[string]string{wellknown.AnnotationUnused: record})
 	return marked
 }
 
@@ -118,6 +124,7 @@ func (x *remover) uncalledSince(live *appsv1.Deployment) (since time.Time, recor
 	return since, ok && err == nil && !since.After(x.now)
 }
 
+// The record is for one generation of the ClusterServiceVersion: a later one may call the Deployment again.
 func (x *remover) uncalledPrefix() string {
 	return fmt.Sprintf("generation %d since ", x.CSV.Generation)
 }

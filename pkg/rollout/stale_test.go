@@ -102,6 +102,26 @@ func TestRemovedDeploymentWithWebhook(t *testing.T) {
 	installtest.Same(t, "after the settle time", []string{"delete Deployment shop/goes"}, stepsOf(c.reconcileLater()))
 }
 
+// A client may register a webhook of a removed Deployment again. The settle time starts with its last deletion.
+func TestRemovedDeploymentIsCalledAgain(t *testing.T) {
+	c := installed(t, webhookOf("goes", named("hook.example.com")))
+	registered := c.validatingNamed("hook.example.com").DeepCopy()
+	c.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs, c.CSV.Spec.WebhookDefinitions = nil, nil
+	c.CSV.Generation++
+	c.reconcileLater()
+	c.reconcile() // records that it is not called
+	registered.UID = "another"
+	c.store(registered)
+	c.wait(time.Second)
+	installtest.Same(t, "steps", []string{
+		"delete ValidatingWebhookConfiguration hook.example.com", "update Deployment shop/goes: metadata.annotations.olm-webhook-manager.io/unused",
+	}, stepsOf(c.reconcile()))
+	c.reconcile() // records it again
+	installtest.None(t, "steps within the settle time", c.reconcile().Steps)
+	c.wait(c.Policy.Settle)
+	installtest.Same(t, "after the settle time", []string{"delete Deployment shop/goes"}, stepsOf(c.reconcile()))
+}
+
 // Each Deployment has its own certificate generations: a registration with a high generation can
 // change to a Deployment with its first certificate.
 func TestDeploymentIsRenamedAfterRotations(t *testing.T) {

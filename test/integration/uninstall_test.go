@@ -114,9 +114,12 @@ func TestUnregistrationIsRefused(t *testing.T) {
 
 // API servers continue to call the webhooks of a registration that finalizers of another client keep.
 func TestRegistrationKeptByFinalizers(t *testing.T) {
+	const settle = 2 * time.Second
 	e := newOwnNamespaceEnv(t)
-	e.manage()
+	first := e.manage() // with the gate Available, as no webhook answers here
 	e.install(bundle())
+	first.stop()
+	e.manage(func(o *controller.Options) { o.Rollout.Gate, o.Rollout.Settle = rollout.GateServing, settle })
 	configuration := webhookStatus(e, "operator.v1", "v.example.com").Configuration
 	setFinalizers := func(list string) {
 		_, err := e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations().Patch(e.ctx, configuration, types.MergePatchType,
@@ -131,7 +134,11 @@ func TestRegistrationKeptByFinalizers(t *testing.T) {
 			strings.Contains(status.Message, "finalizers keep ValidatingWebhookConfiguration "+configuration+" from being deleted: example.com/kept. Remove them"), status
 	})
 	setFinalizers("null")
+	ended := time.Now()
 	noLongerExist(e, "operator.v1")
+	if waited := time.Since(ended); waited < settle {
+		t.Errorf("the finalizer was removed %s after the last registration ended, want at least %s", waited, settle)
+	}
 	leavesNothing(e)
 }
 

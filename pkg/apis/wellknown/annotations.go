@@ -55,7 +55,7 @@ const (
 
 	// AnnotationUnused, on a Deployment that its ClusterServiceVersion no longer lists, is
 	// "generation N since TIME": the generation of the ClusterServiceVersion that removed it, and
-	// since when no registration calls it.
+	// since when no registration calls it. It is "called again" if another client registered it since.
 	AnnotationUnused = "olm-webhook-manager.io/unused"
 
 	// AnnotationKeptPorts, on a Service, lists in JSON the ports that API servers call and that an

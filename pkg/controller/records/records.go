@@ -1,7 +1,6 @@
 package records
 
 import (
-	"maps"
 	"sync"
 	"time"
 
@@ -62,41 +61,4 @@ func (t *CreationTimes) Of(registrations []types.UID) map[types.UID]time.Time {
 		}
 	}
 	return created
-}
-
-// Unregistered records when the last registration or conversion of a deleted ClusterServiceVersion ended: for a moment
-// API servers still call its pods. After a restart nothing is recorded, and nothing waits.
-type Unregistered struct {
-	mutex sync.Mutex
-	at    map[types.UID]unregistration
-}
-
-type unregistration struct{ first, last time.Time }
-
-const (
-	// unregisteredKept is how long such a time matters.
-	unregisteredKept = time.Hour
-	// unregisteredLimit is how long another client that restores what was removed can extend the wait.
-	unregisteredLimit = 10 * time.Second
-)
-
-// Add records the time of a ClusterServiceVersion.
-func (u *Unregistered) Add(csv types.UID, now time.Time) {
-	u.mutex.Lock()
-	defer u.mutex.Unlock()
-	maps.DeleteFunc(u.at, func(_ types.UID, recorded unregistration) bool { return now.Sub(recorded.last) > unregisteredKept })
-	recorded, known := u.at[csv]
-	switch {
-	case !known:
-		put(&u.at, csv, unregistration{now, now})
-	case now.Sub(recorded.first) <= unregisteredLimit:
-		put(&u.at, csv, unregistration{recorded.first, now})
-	}
-}
-
-// At returns the recorded time, or the zero time.
-func (u *Unregistered) At(csv types.UID) time.Time {
-	u.mutex.Lock()
-	defer u.mutex.Unlock()
-	return u.at[csv].last
 }
