@@ -51,7 +51,7 @@ func cgroups(t *testing.T) []string {
 	return dirs
 }
 
-var ofCluster = regexp.MustCompile(`(^|/)(etcd|kube[a-z-]*|containerd[a-z0-9-]*|runc|pause|hook|olm-webhook-manager-node)( |$)`)
+var ofCluster = regexp.MustCompile(`(^|/)(etcd|kube[a-z-]*|containerd[a-z0-9-]*|runc|pause|olm-webhook-manager-node)( |$)`)
 
 func processes(t *testing.T) []string {
 	t.Helper()

@@ -3,19 +3,13 @@
 package prove
 
 import (
-	"crypto/tls"
-	"crypto/x509"
-	"io"
-	"net/http"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/cluster/internal/host"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/cluster/internal/node"
-	"github.com/olm-webhook-manager/olm-webhook-manager/test/cluster/internal/pki"
 )
 
 type tool struct {
@@ -45,36 +39,6 @@ func (c tool) try(t *testing.T, arguments ...string) (string, error) {
 func (c tool) kubectl(t *testing.T, arguments ...string) {
 	t.Helper()
 	output(t, filepath.Join(c.layout.BinLink(), "kubectl"), append([]string{"--kubeconfig", c.layout.Kubeconfig()}, arguments...)...)
-}
-
-// apply returns the API server's answer, whether it accepts the object or not.
-func (c tool) apply(t *testing.T, arguments []string, object string) (string, error) {
-	t.Helper()
-	cmd := exec.CommandContext(t.Context(), filepath.Join(c.layout.BinLink(), "kubectl"),
-		append([]string{"--kubeconfig", c.layout.Kubeconfig(), "apply", "-f", "-"}, arguments...)...)
-	cmd.Stdin = strings.NewReader(object)
-	out, err := cmd.CombinedOutput()
-	return string(out), err
-}
-
-// get calls a server in the cluster from the machine, without a proxy in between.
-func get(t *testing.T, authority *pki.Authority, url string) (string, error) {
-	t.Helper()
-	trust := x509.NewCertPool()
-	trust.AppendCertsFromPEM(authority.Cert)
-	client := http.Client{
-		Timeout:   5 * time.Second,
-		Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: trust, ServerName: serverName}, DisableKeepAlives: true},
-	}
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
-	must(t, err)
-	response, err := client.Do(request)
-	if err != nil {
-		return "", err
-	}
-	defer response.Body.Close()
-	body, err := io.ReadAll(response.Body)
-	return string(body), err
 }
 
 func eventually(t *testing.T, what string, so func() bool) {
