@@ -56,6 +56,11 @@ func (p *planner) blockWebhook(d operatorsv1alpha1.WebhookDescription, backend w
 	if p.Config.Disabled(d) {
 		return p.registrar.disable(render.Webhook{Description: d}, live)
 	}
+	if live != nil && p.yields() {
+		if view, stays := p.registrar.stillRegistered(blocked.Webhook, live); stays {
+			return view
+		}
+	}
 	if live == nil || p.yields() {
 		return blocked
 	}

@@ -2,6 +2,7 @@ package rollout
 
 import (
 	"bytes"
+	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -22,7 +23,8 @@ import (
 type planBuilder struct {
 	*facts
 	Plan
-	admitted []string // what admission changed, one message for each object
+	admitted []string          // what admission changed, one message for each object
+	stays    map[string]string // why API servers continue to call registrations that have to be deleted, by key
 }
 
 // repeatPause is the pause before the result of a repeated write is read.
@@ -71,6 +73,19 @@ func (b *planBuilder) add(step Step) bool {
 
 func (b *planBuilder) delete(live drift.Object) bool {
 	return b.add(Step{Verb: Delete, Object: live, Live: live})
+}
+
+// unregister reports whether the plan deletes a registration. API servers continue to call one that stays.
+func (b *planBuilder) unregister(live drift.Object) bool {
+	key, kept, deletes := drift.KeyOf(live), registration.KeptByFinalizers(live), b.delete(live)
+	switch {
+	case deletes && kept == "":
+	case deletes, live.GetDeletionTimestamp() != nil:
+		b.stays[key] = cmp.Or(kept, key+" is being deleted")
+	default:
+		b.stays[key] = cmp.Or(b.Observed.Refused[key], b.Observed.Contests[key].Message(key, b.now))
+	}
+	return deletes
 }
 
 func (b *planBuilder) resyncVolumes() {

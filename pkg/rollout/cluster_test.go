@@ -31,6 +31,11 @@ func (c *cluster) carryOut(step Step) {
 		c.t.Fatalf("create %s: it exists", step.Key())
 	case step.Verb != Create && live == nil:
 		c.t.Fatalf("%s %s: it does not exist", step.Verb, step.Key())
+	case step.Verb == Delete && live.GetDeletionTimestamp() != nil:
+		c.t.Fatalf("delete %s: it is being deleted", step.Key())
+	case step.Verb == Delete && len(live.GetFinalizers()) > 0:
+		c.deleteKept(live)
+		return
 	case step.Verb == Delete:
 		c.remove(step.Object)
 		if !c.Observed.Writes[step.Key()].RefusesGrant() {
@@ -66,6 +71,13 @@ func (c *cluster) carryOut(step Step) {
 	if step.Desired != nil {
 		c.Observed.Writes[step.Key()] = drift.WriteOf(step.Desired, stored)
 	}
+}
+
+// deleteKept deletes an object that its finalizers keep.
+func (c *cluster) deleteKept(live drift.Object) {
+	kept := live.DeepCopyObject().(drift.Object)
+	kept.SetDeletionTimestamp(new(metav1.NewTime(c.now.Truncate(time.Second))))
+	c.store(kept)
 }
 
 // ownGeneration adds a managed fields entry of the manager for the certificate generation.

@@ -39,6 +39,7 @@ func (r *reporter) setConditions(status *managerv1alpha1.WebhookRolloutStatus, f
 		{Type: managerv1alpha1.ConditionOrderRelaxed, Message: r.relaxed},
 		rejected(*status),
 		{Type: managerv1alpha1.ConditionContested, Message: r.contested()},
+		{Type: managerv1alpha1.ConditionUnregistrationRefused, Message: r.unregistrationRefused()},
 	}
 	if r.compares {
 		conditions = append(conditions, metav1.Condition{Type: managerv1alpha1.ConditionChangedByAdmission, Message: r.changedByAdmission()})
@@ -101,6 +102,18 @@ func (r *reporter) contested() string {
 		}
 		if message := contest.Report(key, r.now); message != "" {
 			messages = append(messages, message)
+		}
+	}
+	slices.Sort(messages)
+	return strings.Join(messages, "; ")
+}
+
+// unregistrationRefused returns which registrations finalizers keep, or the API server. Contested has the others.
+func (r *reporter) unregistrationRefused() string {
+	var messages []string
+	for key, why := range r.plan.stays {
+		if why != r.Observed.Contests[key].Message(key, r.now) {
+			messages = append(messages, why)
 		}
 	}
 	slices.Sort(messages)

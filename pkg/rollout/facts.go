@@ -113,7 +113,7 @@ func (o Observed) TrustBlocked(live drift.Object, now time.Time) bool {
 // RecreatedByOther reports whether another client creates an object again after each deletion.
 func (o Observed) RecreatedByOther(live drift.Object, now time.Time) bool {
 	_, ok := o.unlessContested(Step{Verb: Delete, Object: live, Live: live}, now)
-	return !ok
+	return !ok && live.GetDeletionTimestamp() == nil
 }
 
 // A ClusterServiceVersion may list a name twice.

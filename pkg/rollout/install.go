@@ -36,7 +36,7 @@ type outcome struct {
 
 func newPlanner(in Input, now time.Time) *planner {
 	f := &facts{Input: in, now: now}
-	p := &planner{facts: f, outcome: &outcome{unregistered: f.lastUnregistrationTime()}, plan: &planBuilder{facts: f}}
+	p := &planner{facts: f, outcome: &outcome{unregistered: f.lastUnregistrationTime()}, plan: &planBuilder{facts: f, stays: map[string]string{}}}
 	dialling := &probes{facts: f, plan: p.plan}
 	p.ports = &ports{facts: f, probes: dialling, plan: p.plan}
 	p.registrar = &registrar{facts: f, probes: dialling, ports: p.ports, plan: p.plan}
@@ -51,6 +51,7 @@ func (p *planner) install() {
 	p.ports.keepPorts("")
 	if len(p.Upgrade.From) > 0 {
 		p.remover.unregisterStale()
+		p.remover.noteDeleted()
 		p.remover.unconvertStale()
 	}
 	p.plan.addUnlessAccepted(p.Issuance...)
@@ -80,8 +81,9 @@ func (p *planner) install() {
 // rollOut also reverts changes of other clients: each reconciliation of a version that may be installed calls it.
 func (p *planner) rollOut(d render.Deployment) deploymentView {
 	name := d.Object.Name
-	if p.remover.unregisterChanged(d) && p.Upgrade.notStarted(p.Observed.Deployments[name]) {
-		return p.notStartedView(d, managerv1alpha1.ReasonUnregistering, "starts when no API server calls the webhooks that it serves differently than in the previous version")
+	p.remover.unregisterChanged(d)
+	if reason, message := p.remover.awaitUnregistered(d); reason != "" && p.Upgrade.notStarted(p.Observed.Deployments[name]) {
+		return p.notStartedView(d, reason, message)
 	}
 	p.maintainer.rolledOut[name] = true
 	if d.Service != nil {
@@ -108,7 +110,11 @@ func (p *planner) postpone(d render.Deployment, blocker string) {
 		p.deployments = append(p.deployments, p.rollOut(d))
 		return
 	}
-	p.deployments = append(p.deployments, p.notStartedView(d, managerv1alpha1.ReasonEarlierDeployment, "starts after deployment "+blocker+" and its webhooks"))
+	reason, message := p.remover.awaitUnregistered(d)
+	if reason != managerv1alpha1.ReasonStillRegistered {
+		reason, message = managerv1alpha1.ReasonEarlierDeployment, "starts after deployment "+blocker+" and its webhooks"
+	}
+	p.deployments = append(p.deployments, p.notStartedView(d, reason, message))
 }
 
 // notStartedView keeps webhooks of the previous version. The certificate is written before they trust it, also

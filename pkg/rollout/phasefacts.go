@@ -23,6 +23,9 @@ func (r *reporter) phaseFacts() phase.Facts {
 	f := phase.Facts{Unmet: r.Verdict.Unmet(), Reinstall: r.reinstall || r.extended(), Details: r.details()}
 	r.upgradeFacts(&f)
 	f.Failure = r.failure(f.Unmet)
+	if kept := r.unregistrationRefused(); kept != "" && f.Failure != nil && r.yields() {
+		f.Failure.Message += "; " + kept
+	}
 	for _, d := range r.deployments {
 		r.deploymentFacts(d, &f)
 	}

@@ -38,6 +38,9 @@ func (r *registrar) register(d render.Deployment, w render.Webhook, backend work
 	case usedAsDesired:
 		return r.keep(c)
 	case usedOtherwise:
+		if view, stays := r.stillRegistered(w, c.live); stays {
+			return view
+		}
 		return waiting(w, managerv1alpha1.ReasonDeploymentNotAvailable, fmt.Sprintf("ClusterServiceVersion %s declares this webhook differently: the webhook is registered again when deployment %s serves it", use.older, d.Object.Name))
 	default: // The other uses need the checks.
 	}
@@ -183,8 +186,24 @@ func (r *registrar) withConfigurationName(view webhookView) webhookView {
 // disable keeps what serves the webhook, so that it is registered as soon as it is switched on.
 func (r *registrar) disable(w render.Webhook, live drift.Object) webhookView {
 	if live != nil {
-		r.plan.delete(live)
+		r.plan.unregister(live)
+		if view, stays := r.stillRegistered(w, live); stays {
+			view.moving = "" // an installation does not wait for it
+			return view
+		}
 	}
 	reason, message, _ := r.switchedOff()
 	return webhookView{Webhook: w, state: managerv1alpha1.WebhookDisabled, reason: reason, message: message}
+}
+
+// stillRegistered returns the state of a webhook that API servers call until its registration can be deleted.
+func (r *registrar) stillRegistered(w render.Webhook, live drift.Object) (view webhookView, stays bool) {
+	why := r.plan.stays[drift.KeyOf(live)]
+	if why == "" {
+		return webhookView{}, false
+	}
+	called := render.Webhook{Description: w.Description, Port: registration.PortOf(live)}
+	view = r.reachability(backendOf(live, w.Description), called, live.GetName(), r.createdAt(live), workload.Progress{Available: true})
+	view.Webhook = w
+	return moving(view, managerv1alpha1.ReasonStillRegistered, why), true
 }

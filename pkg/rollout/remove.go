@@ -15,9 +15,7 @@ import (
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/registration"
 )
 
 // remover removes what is not declared any more, and what must not be served.
@@ -25,29 +23,6 @@ type remover struct {
 	*facts
 	*outcome
 	plan *planBuilder
-}
-
-func (x *remover) unregister(live registration.Registration) {
-	if x.plan.delete(live.Object) {
-		x.unregistered = x.now
-	}
-}
-
-func (x *remover) unregisterStale() {
-	for _, live := range x.Observed.registrations() {
-		if !x.declares(live) {
-			x.unregister(live)
-		}
-	}
-}
-
-// API servers would call them instead of the server of the group.
-func (x *remover) unregisterReserved() {
-	for _, live := range x.Observed.APIServices {
-		if x.Observed.isReserved(live) && x.Upgrade.olderOwner(live) == nil {
-			x.plan.delete(live)
-		}
-	}
 }
 
 func (x *remover) unconvertStale() {
@@ -129,31 +104,6 @@ func (x *remover) uncalledPrefix() string {
 	return fmt.Sprintf("generation %d since ", x.CSV.Generation)
 }
 
-// unregisterChanged reports whether a rollout waits until API servers observe that changed webhooks are unregistered.
-func (x *remover) unregisterChanged(d render.Deployment) bool {
-	for _, live := range x.Observed.registrations() {
-		older := x.Upgrade.olderOwner(live.Object)
-		if older == nil {
-			continue
-		}
-		change, servedBy := x.changeOf(older, live)
-		if change == render.Changed && (servedBy == d.Object.Name || registeredBy(d, live) != nil) {
-			x.unregister(live)
-		}
-	}
-	return x.unsettled()
-}
-
-// unsettled reports whether some API server may still call a webhook that was unregistered.
-func (x *remover) unsettled() bool {
-	if x.Policy.Gate == GateAvailable || x.unregistered.IsZero() {
-		return false
-	}
-	settled := x.unregistered.Add(x.Policy.Settle + time.Second)
-	x.plan.requeue(settled, "API servers learn of a deletion")
-	return x.now.Before(settled)
-}
-
 func (x *remover) waitsForAny() bool {
 	return slices.ContainsFunc(x.deployments, func(d deploymentView) bool {
 		waits, _ := d.missing(x.Policy, x.now)
@@ -167,7 +117,7 @@ func (x *remover) withdraw() {
 	for _, live := range x.Observed.registrations() {
 		if csvspec.HasOwnerLabels(live.Object, x.CSV) {
 			registered = true
-			x.plan.delete(live.Object)
+			x.plan.unregister(live.Object)
 		}
 	}
 	ended := x.endAll(slices.Collect(maps.Values(x.Observed.CRDs)), func(s *corev1.Service) bool { return csvspec.HasOwnerLabels(s, x.CSV) })
@@ -196,17 +146,19 @@ func (x *remover) deletionsSettled() bool {
 		return true
 	}
 	settle := x.Policy.Settle + time.Second
-	for _, d := range x.CSV.Spec.WebhookDefinitions {
-		settled := x.now
-		switch before := x.previousStatus(d); {
-		case before != nil && isRegistered(*before):
-			settled = x.now.Add(settle)
-		case before != nil && before.State == managerv1alpha1.WebhookBlocked && before.LastTransitionTime != nil:
-			settled = before.LastTransitionTime.Add(settle)
-		}
-		if x.now.Before(settled) {
-			x.plan.requeue(settled, "API servers learn of a deletion")
-			return false
+	for _, d := range x.Previous.Deployments {
+		for _, before := range d.Registrations() {
+			settled := x.now
+			switch {
+			case isRegistered(before):
+				settled = x.now.Add(settle)
+			case before.State == managerv1alpha1.WebhookBlocked && before.LastTransitionTime != nil:
+				settled = before.LastTransitionTime.Add(settle)
+			}
+			if x.now.Before(settled) {
+				x.plan.requeue(settled, "API servers learn of a deletion")
+				return false
+			}
 		}
 	}
 	return true

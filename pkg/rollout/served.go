@@ -206,10 +206,12 @@ func (f *facts) isCalled(deployment string) bool {
 			return true
 		}
 	}
-	return slices.ContainsFunc(f.Observed.registrations(), func(live registration.Registration) bool {
-		called := registration.ServiceOf(live.Object)
-		return called != nil && called.Namespace == f.CSV.Namespace && s.deploymentBehind(called.Name) == deployment
-	})
+	return slices.ContainsFunc(f.Observed.registrations(), func(live registration.Registration) bool { return f.calls(live, deployment) })
+}
+
+func (f *facts) calls(live registration.Registration, deployment string) bool {
+	called := registration.ServiceOf(live.Object)
+	return called != nil && called.Namespace == f.CSV.Namespace && asServed{csv: f.CSV, observed: f.Observed}.deploymentBehind(called.Name) == deployment
 }
 
 func (f *facts) hasService(deployment string) bool {

@@ -162,9 +162,13 @@ func (o Observed) stepTo(desired, live drift.Object) (step Step, ok bool) {
 	return step, true
 }
 
-// ok is false if the object is contested. A write of single fields has its own record (see drift.FieldContest).
+// ok is false if the object is contested, or is being deleted: its finalizers keep it, and no other client recreates it.
+// A write of single fields has its own record (see drift.FieldContest).
 func (o Observed) unlessContested(step Step, now time.Time) (_ Step, ok bool) {
-	if step.Verb != Delete && step.Desired == nil {
+	switch {
+	case step.Verb == Delete && step.Object.GetDeletionTimestamp() != nil:
+		return step, false
+	case step.Verb != Delete && step.Desired == nil:
 		return step, true
 	}
 	last, known := o.Writes[step.Key()]

@@ -112,6 +112,13 @@ func TestUnregistrationIsRefused(t *testing.T) {
 	leavesNothing(e)
 }
 
+func setFinalizers(e *env, configuration, list string) {
+	e.Helper()
+	_, err := e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations().Patch(e.ctx, configuration, types.MergePatchType,
+		fmt.Appendf(nil, `{"metadata": {"finalizers": %s}}`, list), metav1.PatchOptions{FieldManager: "other"})
+	e.must(err)
+}
+
 // API servers continue to call the webhooks of a registration that finalizers of another client keep.
 func TestRegistrationKeptByFinalizers(t *testing.T) {
 	const settle = 2 * time.Second
@@ -121,19 +128,14 @@ func TestRegistrationKeptByFinalizers(t *testing.T) {
 	first.stop()
 	e.manage(func(o *controller.Options) { o.Rollout.Gate, o.Rollout.Settle = rollout.GateServing, settle })
 	configuration := webhookStatus(e, "operator.v1", "v.example.com").Configuration
-	setFinalizers := func(list string) {
-		_, err := e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations().Patch(e.ctx, configuration, types.MergePatchType,
-			fmt.Appendf(nil, `{"metadata": {"finalizers": %s}}`, list), metav1.PatchOptions{FieldManager: "other"})
-		e.must(err)
-	}
-	setFinalizers(`["example.com/kept"]`)
+	setFinalizers(e, configuration, `["example.com/kept"]`)
 	e.must(e.olm.ClusterServiceVersions(e.namespace).Delete(e.ctx, "operator.v1", metav1.DeleteOptions{}))
 	e.eventually("the finalizers are reported", func() (bool, any) {
 		status := e.get("operator.v1").Status
 		return status.Phase == operatorsv1alpha1.CSVPhaseDeleting &&
 			strings.Contains(status.Message, "finalizers keep ValidatingWebhookConfiguration "+configuration+" from being deleted: example.com/kept. Remove them"), status
 	})
-	setFinalizers("null")
+	setFinalizers(e, configuration, "null")
 	ended := time.Now()
 	noLongerExist(e, "operator.v1")
 	if waited := time.Since(ended); waited < settle {

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -23,6 +24,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/csvstatus"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
@@ -148,6 +150,35 @@ func TestUpgradeFailsForward(t *testing.T) {
 	if now := certificate(e); now.UID != secret.UID || !bytes.Equal(now.Data[corev1.TLSCertKey], secret.Data[corev1.TLSCertKey]) {
 		t.Error("the certificate was rotated")
 	}
+}
+
+// An upgrade waits while finalizers of another client keep a changed registration. It names them, and writes nothing.
+// After the finalizers are removed, it waits for the API servers, and continues.
+func TestUpgradeWaitsForKeptRegistration(t *testing.T) {
+	e := newOperatorEnv(t)
+	m := e.manage()
+	v1, v2 := versions()
+	e.install(v1)
+	configuration := e.registration("changed.example.com").Name
+	setFinalizers(e, configuration, `["example.com/kept"]`)
+
+	e.create(v2)
+	message := "finalizers keep ValidatingWebhookConfiguration " + configuration + " from being deleted: example.com/kept. Remove them"
+	e.eventually("the finalizers are reported", func() (bool, any) {
+		status, refused := e.get("operator.v2").Status, meta.FindStatusCondition(e.rollout("operator.v2").Conditions, managerv1alpha1.ConditionUnregistrationRefused)
+		return strings.Contains(csvstatus.Explained(status), message) && refused != nil && strings.Contains(refused.Message, message), status
+	})
+	same(t, "the state of the webhook", webhookStatus(e, "operator.v2", "changed.example.com").State, managerv1alpha1.WebhookRegistered)
+	time.Sleep(2 * time.Second) // API servers learn of the other deletion
+	since := auditEnd(e)
+	time.Sleep(3 * time.Second)
+	none(t, "writes", kube.Writes(m.audited(since), m.userAgent))
+	same(t, "the version of the Deployment", e.deployment("server").Labels["olm.owner"], "operator.v1")
+
+	setFinalizers(e, configuration, "null")
+	e.succeeds("operator.v2")
+	noLongerExist(e, "operator.v1")
+	expect(t, webhooks(e), upgraded("operator.v2")...)
 }
 
 // has waits until a Deployment is a version's. Its status is the previous one.

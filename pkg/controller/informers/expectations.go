@@ -84,7 +84,7 @@ func (e expectation) shownBy(caches *Caches) bool {
 	cached := caches.find(e.kind, e.namespace, e.name)
 	switch {
 	case e.deleted:
-		return cached == nil || cached.GetUID() != e.uid
+		return cached == nil || cached.GetUID() != e.uid || cached.GetDeletionTimestamp() != nil // its finalizers keep it
 	case cached == nil:
 		return e.changed // Another client has deleted it since, or removed its label.
 	default:

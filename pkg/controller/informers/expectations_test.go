@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/cache"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
@@ -47,5 +48,30 @@ func TestGrace(t *testing.T) {
 		e.Add(k, Write{Object: &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "no cache has it"}}, At: now})
 		installtest.Same(t, "the grace ends early", false, e.Fulfilled(k, &Caches{}, now.Add(grace-1)))
 		installtest.Same(t, "the grace ends", true, e.Fulfilled(k, &Caches{}, now.Add(grace)))
+	}
+}
+
+// The caches show a deletion also when finalizers keep the object.
+func TestDeletionIsShown(t *testing.T) {
+	now, k := time.Now(), queue.CSVKey("shop", "operator.v1")
+	for name, test := range map[string]struct {
+		cached []*corev1.Service
+		want   bool
+	}{
+		"deleted":                {nil, true},
+		"not shown yet":          {[]*corev1.Service{{ObjectMeta: metav1.ObjectMeta{UID: "1"}}}, false},
+		"recreated":              {[]*corev1.Service{{ObjectMeta: metav1.ObjectMeta{UID: "2"}}}, true},
+		"kept by its finalizers": {[]*corev1.Service{{ObjectMeta: metav1.ObjectMeta{UID: "1", DeletionTimestamp: new(metav1.NewTime(now))}}}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			store := NewStore[*corev1.Service](nil, cache.NewSharedIndexInformer(&cache.ListWatch{}, &corev1.Service{}, 0, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}))
+			for _, o := range test.cached {
+				o.Namespace, o.Name = "shop", "server"
+				installtest.Must(t, store.Informers[0].GetStore().Add(o))
+			}
+			e := &Expectations{Grace: time.Hour}
+			e.Add(k, Write{Object: &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "server", UID: "1"}}, Deleted: true, At: now})
+			installtest.Same(t, "shown", test.want, e.Fulfilled(k, &Caches{Services: store}, now))
+		})
 	}
 }

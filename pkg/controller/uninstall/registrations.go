@@ -22,6 +22,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/conversion"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/registration"
 )
 
 // Unregister deletes registrations, except the ones that the successor declares and serves. Objects that only have the
@@ -51,9 +52,8 @@ func (u *Uninstaller) Unregister(ctx context.Context, csv, successor *operatorsv
 func keptByFinalizers(objects []drift.Object) error {
 	var kept RefusedError
 	for _, o := range objects {
-		if len(o.GetFinalizers()) > 0 {
-			kept = append(kept, fmt.Sprintf("finalizers keep %s from being deleted: %s. Remove them, since API servers continue to call its webhooks",
-				drift.KeyOf(o), strings.Join(o.GetFinalizers(), ", ")))
+		if why := registration.KeptByFinalizers(o); why != "" {
+			kept = append(kept, why)
 		}
 	}
 	if len(kept) == 0 {

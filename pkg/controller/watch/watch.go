@@ -9,6 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/tools/cache"
 
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/discovery"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
@@ -19,6 +21,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/permissions"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/phase"
 )
 
 // Handlers adds the keys of the objects that a change affects to the queue.
@@ -101,15 +104,24 @@ func (h *Handlers) enqueueOwners(priority queue.Priority, before, after drift.Ob
 	for _, o := range present(before, after) {
 		for _, owner := range informers.OwnersOf(o) {
 			for _, csv := range h.Caches.CSVs.OfOwner(owner) {
-				k := queue.CSVKey(csv.Namespace, csv.Name)
-				if after != nil && h.Writes.IsEcho(k, after) {
-					h.Queue.AddWithPriority(k, queue.Low)
+				h.enqueueOwner(priority, csv, after)
+				if !phase.IsReplaced(csv.Status.Phase) {
 					continue
 				}
-				h.Queue.AddWithPriority(k, priority)
+				for _, newer := range h.Versions.LineageOf(csv).Newer { // it maintains what it has not adopted yet
+					h.enqueueOwner(priority, newer, after)
+				}
 			}
 		}
 	}
+}
+
+func (h *Handlers) enqueueOwner(priority queue.Priority, csv *operatorsv1alpha1.ClusterServiceVersion, after drift.Object) {
+	k := queue.CSVKey(csv.Namespace, csv.Name)
+	if after != nil && h.Writes.IsEcho(k, after) {
+		priority = queue.Low
+	}
+	h.Queue.AddWithPriority(k, priority)
 }
 
 // A label that no webhook selects by any more may be removed from Namespaces.

@@ -4,6 +4,7 @@ package registration
 import (
 	"cmp"
 	"fmt"
+	"strings"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -115,6 +116,15 @@ func Of(o drift.Object) Registration {
 // Registers reports whether it registers a webhook.
 func (r Registration) Registers(w render.Webhook) bool {
 	return w.Description.Type == r.Kind && w.Registration.GetName() == r.Object.GetName()
+}
+
+// KeptByFinalizers returns the message about a deleted registration that its finalizers keep; empty without finalizers.
+func KeptByFinalizers(o drift.Object) string {
+	if len(o.GetFinalizers()) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("finalizers keep %s from being deleted: %s. Remove them, since API servers continue to call its webhooks",
+		drift.KeyOf(o), strings.Join(o.GetFinalizers(), ", "))
 }
 
 // Trust is the trust of a registration or conversion.

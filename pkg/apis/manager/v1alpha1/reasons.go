@@ -63,6 +63,9 @@ const (
 	ReasonNotInstallable = "NotInstallable"
 	// ReasonRefusedByAPIServer means that the API server refused an object.
 	ReasonRefusedByAPIServer = "RefusedByAPIServer"
+	// ReasonStillRegistered means that API servers call a webhook whose registration the manager has to
+	// delete: finalizers keep it, the API server refuses it, or another client recreates it.
+	ReasonStillRegistered = "StillRegistered"
 	// ReasonWebhookUnanswered means that a webhook of another client does not answer a write.
 	ReasonWebhookUnanswered = "WebhookUnanswered"
 )

@@ -148,8 +148,9 @@ const (
 	// ConditionConversionInUse is True while a conversion webhook that should be removed cannot be,
 	// because objects would lose fields without it.
 	ConditionConversionInUse = "ConversionInUse"
-	// ConditionUnregistrationRefused is True while the API server refuses to remove registrations,
-	// other objects or the finalizer of a ClusterServiceVersion that is being deleted.
+	// ConditionUnregistrationRefused is True while finalizers keep registrations that the manager has
+	// to delete, or the API server refuses to remove registrations, other objects or the finalizer of
+	// a ClusterServiceVersion that is being deleted.
 	ConditionUnregistrationRefused = "UnregistrationRefused"
 	// ConditionConfigRefused is True while parts of the Subscription's config are not
 	// applied.
