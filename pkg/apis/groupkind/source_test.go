@@ -18,12 +18,12 @@ var callers = map[string]string{
 	"pkg/cli/bundle/unknownfields.go":          "in a message",
 	"pkg/cli/bundle/lint/exposure.go":          "of a role, which its Go type shows",
 	"pkg/cli/deploy/record.go":                 "is recorded, with the group",
+	"pkg/cli/deploy/removal.go":                "in a message, of a kind whose group is known",
 	"pkg/cli/bundle/show/summary.go":           "in a row, of an object whose Go type is known",
 	"pkg/cli/installer/dryrun.go":              "in a message, with the group",
 	"pkg/certs/issuers/certmanager_finding.go": "in a key and a message, of desired objects",
 	"pkg/controller/decide/certmanager.go":     "in a key, of desired objects",
 	"pkg/controller/decide/issuance.go":        "in a key, of desired objects",
-	"pkg/controller/informers/indexes.go":      "in a key, of the caches of issuers",
 	"pkg/controller/write/dynamic.go":          "selects the resource of a desired object",
 	"pkg/rollout/drift/drift.go":               "in a message",
 }

@@ -44,9 +44,11 @@ func (r *reader) tooWide(o *Object, path, detail string) bool {
 // limitGrantedRules counts rules once for each subject and for each ClusterRole that they are given to.
 func (r *reader) limitGrantedRules() {
 	roles := map[rbacv1.RoleRef]table{}
-	for o, object := range Each[metav1.Object](r.Bundle) {
-		ref := refTo(o.GetKind(), o.GetName())
-		roles[ref] = roles[ref].plus(roleTable(object))
+	for _, role := range Each[*rbacv1.Role](r.Bundle) {
+		roles[refTo("Role", role.Name)] = roles[refTo("Role", role.Name)].plus(roleTable(role))
+	}
+	for _, role := range Each[*rbacv1.ClusterRole](r.Bundle) {
+		roles[refTo("ClusterRole", role.Name)] = roles[refTo("ClusterRole", role.Name)].plus(roleTable(role))
 	}
 	total := 0
 	for o, object := range Each[metav1.Object](r.Bundle) {

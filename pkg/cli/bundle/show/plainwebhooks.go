@@ -8,8 +8,6 @@ import (
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 	"k8s.io/utils/ptr"
 
@@ -105,7 +103,14 @@ func (c *contents) bindingRow(kind, name, policy string, matches *admissionregis
 
 func (c *contents) bringsPolicy(kind, name string) bool {
 	return slices.ContainsFunc(c.intercepts, func(o any) bool {
-		return o.(runtime.Object).GetObjectKind().GroupVersionKind().Kind == kind && o.(metav1.Object).GetName() == name
+		switch o := o.(type) {
+		case *admissionregistrationv1.ValidatingAdmissionPolicy:
+			return kind == validatingPolicy && o.Name == name
+		case *admissionregistrationv1.MutatingAdmissionPolicy:
+			return kind == mutatingPolicy && o.Name == name
+		default:
+			return false
+		}
 	})
 }
 
