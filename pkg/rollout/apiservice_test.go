@@ -241,7 +241,7 @@ func TestAPIServiceOwnerConflict(t *testing.T) {
 	installtest.Same(t, "the number of objects left", 0, len(c.Observed.Deployments)+len(c.Observed.AuthDelegators)+len(c.Observed.AuthReaders))
 }
 
-// An APIService of a reserved group is never written. If registered, it is deleted, whatever blocks the installation.
+// An APIService of a reserved group is never written. If registered, it is deleted, also if something blocks the installation.
 func TestReservedGroupIsNeverWritten(t *testing.T) {
 	reserved := map[string]bool{"ponds.example.com": true}
 	for name, failure := range map[string]*scope.Failure{

@@ -175,7 +175,7 @@ func poll(e *env, pauses wait.Backoff, what string, condition func() (ok bool, s
 	}
 }
 
-// proxy stands before the API server: it knows a manager's writes in order, and cuts off those that the judge selects.
+// proxy stands before the API server: it knows a manager's writes in order, and cuts off the ones that the judge selects.
 func proxy(e *env, judge kube.Judge) *kube.Proxy {
 	e.Helper()
 	p := installtest.OrPanic(kube.NewProxy(cluster.Config(), judge))

@@ -52,7 +52,7 @@ func TestRequestsEnd(t *testing.T) {
 	}
 }
 
-// A create from before the API server learned of the change is stored in v1 after the end of a run that does not wait.
+// A create that began before the API server learned of the change is stored in v1 after the end of a run that does not wait.
 func TestWriteInFlight(t *testing.T) {
 	for name, test := range map[string]struct {
 		prepare func(*cluster)

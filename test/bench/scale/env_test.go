@@ -66,7 +66,7 @@ func newEnv(b *testing.B) *env {
 	return e
 }
 
-// derived are the kinds of what the manager makes in the Namespace of a ClusterServiceVersion, but for its own.
+// derived are the kinds of what the manager makes in the Namespace of a ClusterServiceVersion, except its own.
 var derived = []schema.GroupVersionResource{
 	appsv1.SchemeGroupVersion.WithResource("deployments"), corev1.SchemeGroupVersion.WithResource("services"), corev1.SchemeGroupVersion.WithResource("secrets"),
 	rbacv1.SchemeGroupVersion.WithResource("roles"), rbacv1.SchemeGroupVersion.WithResource("rolebindings"), operatorConditions,
