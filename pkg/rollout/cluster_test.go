@@ -2,6 +2,7 @@ package rollout
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -38,9 +39,7 @@ func (c *cluster) carryOut(step Step) {
 		return
 	case step.Verb == Delete:
 		c.remove(step.Object)
-		if !c.Observed.Writes[step.Key()].RefusesGrant() {
-			delete(c.Observed.Writes, step.Key())
-		}
+		maps.DeleteFunc(c.Observed.Writes, func(key string, w drift.Write) bool { return key == step.Key() && !w.RefusesGrant() })
 		return
 	}
 	stored := step.Object.DeepCopyObject().(drift.Object)

@@ -173,28 +173,28 @@ func (o Observed) unlessContested(step Step, now time.Time) (_ Step, ok bool) {
 	}
 	last, known := o.Writes[step.Key()]
 	step.Repeated = step.Desired != nil && known && (step.Verb == Create || last.RepeatedBy(step.Desired, step.Live))
-	if step.Verb == Delete && !(known && last.Wrote(step.Live)) {
-		step.Drift.By = drift.ByCreation
-	} else if step.Repeated && step.Drift.By == "" {
-		step.Drift.By = undoneBy(step, last)
-		if change, refused := last.Refused(); refused && step.Verb == Create {
-			step.Drift = change
-		}
-	}
+	step.Drift = undone(step, last, known)
 	revokes := step.Verb == Delete && step.Drift.By == drift.ByAdmission // the creation before it was limited
 	return step, revokes || !o.Contests[step.Key()].Blocks(step.Object, step.Live, step.Drift, now)
 }
 
-// undoneBy returns who undid the latest write of what the step writes again; empty if that is no contest.
-func undoneBy(step Step, last drift.Write) string {
+// undone returns the drift of a step with who undid the latest write: the deletion of what the step deletes, or what the
+// step writes again. By stays empty if that is no contest.
+func undone(step Step, last drift.Write, known bool) drift.Drift {
+	found := step.Drift
 	switch {
+	case step.Verb == Delete && !(known && last.Wrote(step.Live)):
+		found.By = drift.ByCreation
+	case !step.Repeated || found.By != "":
+	case last.RefusesAdmission() && step.Verb == Create:
+		found, _ = last.Refused()
 	case last.RefusesAdmission():
-		return drift.ByAdmission
+		found.By = drift.ByAdmission
 	case step.Verb == Create && drift.IsRegistration(step.Object), step.Verb == Convert && step.reconverts():
-		return ""
 	default:
-		return drift.ByAnyClient
+		found.By = drift.ByAnyClient
 	}
+	return found
 }
 
 // lookUp returns an object by name; nil if it is absent.

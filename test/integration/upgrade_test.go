@@ -169,10 +169,7 @@ func TestUpgradeWaitsForKeptRegistration(t *testing.T) {
 		return strings.Contains(csvstatus.Explained(status), message) && refused != nil && strings.Contains(refused.Message, message), status
 	})
 	same(t, "the state of the webhook", webhookStatus(e, "operator.v2", "changed.example.com").State, managerv1alpha1.WebhookRegistered)
-	time.Sleep(2 * time.Second) // API servers learn of the other deletion
-	since := auditEnd(e)
-	time.Sleep(3 * time.Second)
-	none(t, "writes", kube.Writes(m.audited(since), m.userAgent))
+	m.settles("operator.v2")
 	same(t, "the version of the Deployment", e.deployment("server").Labels["olm.owner"], "operator.v1")
 
 	setFinalizers(e, configuration, "null")

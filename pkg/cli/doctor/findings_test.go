@@ -399,7 +399,7 @@ func TestDoubtsAboutADeadlock(t *testing.T) {
 			found := c.judge()
 			last := found[len(found)-1]
 			deletes := strings.HasPrefix(last.Remedy, "kubectl delete validatingwebhookconfiguration v (")
-			installtest.Same(t, string(last.Code), test.want, last.Message)
+			installtest.Same(t, last.Code, test.want, last.Message)
 			installtest.Same(t, "the remedy deletes it: "+last.Remedy, test.breaks, deletes)
 		})
 	}

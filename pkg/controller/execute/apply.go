@@ -26,11 +26,7 @@ func (r *run) apply(ctx context.Context, plan decide.Plan) (learned bool, err er
 	changed := false
 	var failed error
 	for _, step := range plan.Steps {
-		if r.executed[step.Key()] == step.Verb {
-			continue
-		}
-		if role := r.changedRoleOf(step); role != "" {
-			r.learn(decide.Refused{Step: step, Why: fmt.Sprintf("%s is not written: admission changed the rules of %s", step.Key(), role)})
+		if r.executed[step.Key()] == step.Verb || r.refuseChangedRole(step) {
 			continue
 		}
 		written, existing, err := r.send(ctx, step)
@@ -69,18 +65,18 @@ func (r *run) apply(ctx context.Context, plan decide.Plan) (learned bool, err er
 	return true, nil
 }
 
-// changedRoleOf returns the Role that a step binds, if admission changed its rules in this reconciliation. Plans contain
-// the binding again when the Role has the desired rules.
-func (r *run) changedRoleOf(step rollout.Step) string {
+// refuseChangedRole reports whether a step binds a Role whose rules admission changed in this reconciliation, and records
+// that it is not carried out. Plans contain the binding again when the Role has the desired rules.
+func (r *run) refuseChangedRole(step rollout.Step) bool {
 	binding, ok := step.Object.(*rbacv1.RoleBinding)
 	if !ok || step.Verb == rollout.Delete || binding.RoleRef.Kind != "Role" {
-		return ""
+		return false
 	}
-	key := drift.KeyOf(&rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: binding.Namespace, Name: binding.RoleRef.Name}})
-	if !r.changedRoles[key] {
-		return ""
+	role := drift.KeyOf(&rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: binding.Namespace, Name: binding.RoleRef.Name}})
+	if r.changedRoles[role] {
+		r.learn(decide.Refused{Step: step, Why: fmt.Sprintf("%s is not written: admission changed the rules of %s", step.Key(), role)})
 	}
-	return key
+	return r.changedRoles[role]
 }
 
 // send sends a step, and counts it unless an existing object kept it from being written.
