@@ -32,14 +32,8 @@ func (c *cluster) carryOut(step Step) {
 		c.t.Fatalf("create %s: it exists", step.Key())
 	case step.Verb != Create && live == nil:
 		c.t.Fatalf("%s %s: it does not exist", step.Verb, step.Key())
-	case step.Verb == Delete && live.GetDeletionTimestamp() != nil:
-		c.t.Fatalf("delete %s: it is being deleted", step.Key())
-	case step.Verb == Delete && len(live.GetFinalizers()) > 0:
-		c.deleteKept(live)
-		return
 	case step.Verb == Delete:
-		c.remove(step.Object)
-		maps.DeleteFunc(c.Observed.Writes, func(key string, w drift.Write) bool { return key == step.Key() && !w.RefusesGrant() })
+		c.carryOutDeletion(step.Key(), live)
 		return
 	}
 	stored := step.Object.DeepCopyObject().(drift.Object)
@@ -72,11 +66,18 @@ func (c *cluster) carryOut(step Step) {
 	}
 }
 
-// deleteKept deletes an object that its finalizers keep.
-func (c *cluster) deleteKept(live drift.Object) {
-	kept := live.DeepCopyObject().(drift.Object)
-	kept.SetDeletionTimestamp(new(metav1.NewTime(c.now.Truncate(time.Second))))
-	c.store(kept)
+func (c *cluster) carryOutDeletion(key string, live drift.Object) {
+	switch {
+	case live.GetDeletionTimestamp() != nil:
+		c.t.Fatalf("delete %s: it is being deleted", key)
+	case len(live.GetFinalizers()) > 0:
+		kept := live.DeepCopyObject().(drift.Object)
+		kept.SetDeletionTimestamp(new(metav1.NewTime(c.now.Truncate(time.Second))))
+		c.store(kept)
+	default:
+		c.remove(live)
+		maps.DeleteFunc(c.Observed.Writes, func(written string, w drift.Write) bool { return written == key && !w.RefusesGrant() })
+	}
 }
 
 // ownGeneration adds a managed fields entry of the manager for the certificate generation.

@@ -54,7 +54,7 @@ func (o Observed) GrantChangedByAdmission(desired, live drift.Object) bool {
 	if o.Writes[key].Wrote(live) {
 		return o.Writes[key].RefusesGrant()
 	}
-	return o.Refused[key] != "" && drift.Of(desired, live).By == ""
+	return o.Refused[key] != "" && !o.Unanswered[key] && permissions.GrantsMore(live, desired) && drift.Of(desired, live).By == ""
 }
 
 func (b *planBuilder) grants(role *rbacv1.Role) bool {

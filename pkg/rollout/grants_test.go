@@ -83,6 +83,14 @@ func TestRevokedFromChangedRole(t *testing.T) {
 			change(c, widen)
 			c.Observed.Writes, c.Observed.Refused[role] = nil, "denied"
 		}, []string{revoked}},
+		"after a restart the repair is not answered": {func(c *cluster) {
+			change(c, widen)
+			c.Observed.Writes, c.Observed.Refused[role], c.Observed.Unanswered = nil, "no answer", map[string]bool{role: true}
+		}, nil},
+		"after a restart an extension is refused": {func(c *cluster) {
+			change(c, func(r *rbacv1.Role) { r.Rules = nil })
+			c.Observed.Writes, c.Observed.Refused[role] = nil, "denied"
+		}, nil},
 		"another client changed the rules, and the repair is refused": {func(c *cluster) {
 			_, live := change(c, widen)
 			live.ManagedFields = append(live.ManagedFields, wrote("admin", `{"f:rules":{}}`))

@@ -82,7 +82,8 @@ func (p *planner) install() {
 func (p *planner) rollOut(d render.Deployment) deploymentView {
 	name := d.Object.Name
 	p.remover.unregisterChanged(d)
-	if reason, message := p.remover.awaitUnregistered(d); reason != "" && p.Upgrade.notStarted(p.Observed.Deployments[name]) {
+	reason, message := p.remover.awaitUnregistered(d)
+	if live := p.Observed.Deployments[name]; reason != "" && p.Upgrade.notStarted(live) && !p.Upgrade.lost(name, live) {
 		return p.notStartedView(d, reason, message)
 	}
 	p.maintainer.rolledOut[name] = true

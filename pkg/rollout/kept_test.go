@@ -9,6 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/csvstatus"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
@@ -81,7 +83,7 @@ func TestPostponedDeploymentWaitsForKeptRegistration(t *testing.T) {
 	c := installed(t, webhookOf("first"), webhookOf("server", named("changed.example.com"))).
 		upgradeTo(webhookOf("first"), webhookOf("server", named("changed.example.com"), atPath("/v2")))
 	kept, _ := c.keep("changed.example.com")
-	c.deleteKept(kept)
+	c.carryOutDeletion(drift.KeyOf(kept), kept)
 	c.spec("first").Spec.Template.Spec.Containers[0].Image = "changed"
 	c.reconcileLater()
 	c.becomeUnavailable("first")
@@ -125,8 +127,26 @@ func TestUpgradeWaitsForRegistrationThatStays(t *testing.T) {
 			installtest.Same(t, "rolled out", false, c.isRolledOutBy("server", "shop.v2"))
 			installtest.Same(t, "reason", "StillRegistered", plan.Status.Deployments[0].Reason)
 			installtest.Says(t, "message", test.message, plan.Status.Deployments[0].Message)
+			installtest.Says(t, "the webhook", "changed.example.com Registered StillRegistered: ", webhooksOf(plan)[0])
+			installtest.Same(t, "phase", operatorsv1alpha1.CSVPhaseInstalling, c.CSV.Status.Phase)
 		})
 	}
+}
+
+// Without its previous Deployment, nothing serves the registration that stays: the next one is not waited with.
+func TestLostDeploymentIsRolledOutAtOnce(t *testing.T) {
+	hook := named("changed.example.com")
+	c := installed(t, webhookOf("server", hook)).upgradeTo(webhookOf("server", hook, atPath("/v2")))
+	c.keep("changed.example.com")
+	c.Upgrade.Started = true
+	for range 3 {
+		c.reconcileContest()
+		c.wait(2 * time.Second)
+	}
+	installtest.Same(t, "rolled out", false, c.isRolledOutBy("server", "shop.v2"))
+	delete(c.Observed.Deployments, "server")
+	c.reconcileContest()
+	installtest.Same(t, "rolled out after the previous Deployment was deleted", true, c.isRolledOutBy("server", "shop.v2"))
 }
 
 // After an owner conflict the Deployments stay while API servers call them, and for the settle time after that.

@@ -27,6 +27,11 @@ func (r *registrar) register(d render.Deployment, w render.Webhook, backend work
 		return r.registerConversion(d, w, backend)
 	}
 	c := r.candidateFor(d, w, backend)
+	if c.live != nil {
+		if view, stays := r.stillRegistered(w, c.live); stays {
+			return view
+		}
+	}
 	if view, blocked := c.firstBlocking(writeChecks); blocked {
 		if view.state == managerv1alpha1.WebhookDisabled {
 			return r.disable(w, c.live)
@@ -38,9 +43,6 @@ func (r *registrar) register(d render.Deployment, w render.Webhook, backend work
 	case usedAsDesired:
 		return r.keep(c)
 	case usedOtherwise:
-		if view, stays := r.stillRegistered(w, c.live); stays {
-			return view
-		}
 		return waiting(w, managerv1alpha1.ReasonDeploymentNotAvailable, fmt.Sprintf("ClusterServiceVersion %s declares this webhook differently: the webhook is registered again when deployment %s serves it", use.older, d.Object.Name))
 	default: // The other uses need the checks.
 	}

@@ -183,6 +183,7 @@ func (o Observed) unlessContested(step Step, now time.Time) (_ Step, ok bool) {
 func undone(step Step, last drift.Write, known bool) drift.Drift {
 	found := step.Drift
 	switch {
+	case found.By == drift.ByAdmission: // a revocation
 	case step.Verb == Delete && !(known && last.Wrote(step.Live)):
 		found.By = drift.ByCreation
 	case !step.Repeated || found.By != "":

@@ -109,6 +109,11 @@ func (u Upgrade) notStarted(live *appsv1.Deployment) bool {
 	return live == nil || u.olderOwner(live) != nil
 }
 
+// lost reports whether the Deployment of a previous version does not exist, so nothing serves its webhooks.
+func (u Upgrade) lost(name string, live *appsv1.Deployment) bool {
+	return live == nil && slices.ContainsFunc(u.From, func(older *operatorsv1alpha1.ClusterServiceVersion) bool { return csvspec.HasDeployment(older, name) })
+}
+
 // The object must exist until all versions that own it are deleted.
 func (u Upgrade) withLiveOwners(desired, live drift.Object) drift.Object {
 	if live == nil || len(desired.GetOwnerReferences()) == 0 {

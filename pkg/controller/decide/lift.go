@@ -67,7 +67,7 @@ func (d *decision) revocations(desired []drift.Object) (steps []rollout.Step) {
 			key = role.Kind + " " + o.GetNamespace() + "/" + role.Name
 		}
 		switch own := drift.KeyOf(o); {
-		case role.Name == "" || d.carriedOut(own):
+		case role.Name == "" || d.carriedOut(own) || o.GetDeletionTimestamp() != nil:
 		case changed[key]:
 			steps = append(steps, rollout.Revocation(o, "rules of the role"))
 		case changed[own]:

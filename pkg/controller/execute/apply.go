@@ -26,7 +26,7 @@ func (r *run) apply(ctx context.Context, plan decide.Plan) (learned bool, err er
 	changed := false
 	var failed error
 	for _, step := range plan.Steps {
-		if r.executed[step.Key()] == step.Verb || r.refuseChangedRole(step) {
+		if r.leavesOut(step) {
 			continue
 		}
 		written, existing, err := r.send(ctx, step)
@@ -63,6 +63,10 @@ func (r *run) apply(ctx context.Context, plan decide.Plan) (learned bool, err er
 	r.learn(decide.Completed{Plan: plan, Created: created, At: r.Now()})
 	r.status, r.phases = plan.Status, append(r.phases, plan.Phases...)
 	return true, nil
+}
+
+func (r *run) leavesOut(step rollout.Step) bool {
+	return r.executed[step.Key()] == step.Verb || r.refuseChangedRole(step)
 }
 
 // refuseChangedRole reports whether a step binds a Role whose rules admission changed in this reconciliation, and records

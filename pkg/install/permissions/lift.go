@@ -161,6 +161,11 @@ func GrantsSame(a, b metav1.Object) bool {
 	return equality.Semantic.DeepEqual(grantOf(a), grantOf(b))
 }
 
+// GrantsMore reports whether a role has a rule that another one does not cover.
+func GrantsMore(role, than metav1.Object) bool {
+	return slices.ContainsFunc(RulesOf(role), func(rule rbacv1.PolicyRule) bool { return !Covers(RulesOf(than), rule) })
+}
+
 func grantOf(o metav1.Object) []any {
 	role, subjects := Bound(o)
 	if aggregated, ok := o.(*rbacv1.ClusterRole); ok {

@@ -165,7 +165,7 @@ func (c Contest) BlocksTrust(live Object, now time.Time) bool {
 		switch {
 		case !r.contests() || !now.Before(r.blockedUntil()):
 			return false
-		case r.by == ByAdmission || r.by == ByAnyClient || r.by == ByCreation:
+		case r.by == ByAdmission || r.by == ByAnyClient:
 			return true
 		case conversion:
 			return r.by == "" || ownsConversion(live, r.by)
