@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -35,22 +34,6 @@ func TestAddressOf(t *testing.T) {
 		if got := addressOf(pid); got != netip.MustParseAddr(want) {
 			t.Errorf("addressOf(%d) = %s, want %s", pid, got, want)
 		}
-	}
-}
-
-func TestRoleBasedAccessControl(t *testing.T) {
-	config := cluster.Config()
-	config.Impersonate = rest.ImpersonationConfig{UserName: "nobody"}
-	_, err := newClient(t, config).CoreV1().Namespaces().List(t.Context(), metav1.ListOptions{})
-	if !apierrors.IsForbidden(err) {
-		t.Errorf("a user without a role lists namespaces: %v, want it forbidden", err)
-	}
-	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
-		ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: "*", Group: "*", Resource: "*"},
-	}}
-	review, err = newClient(t, cluster.Config()).AuthorizationV1().SelfSubjectAccessReviews().Create(t.Context(), review, metav1.CreateOptions{})
-	if err != nil || !review.Status.Allowed {
-		t.Errorf("the configuration's user may not do everything: %v, %v", review.Status, err)
 	}
 }
 
