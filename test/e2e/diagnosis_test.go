@@ -27,19 +27,6 @@ func TestBundleDiagnosis(t *testing.T) {
 		// patience is six seconds where not set: a report of the manager counts for four.
 		patience string
 	}{
-		"an image that cannot be pulled": {
-			spoil: func(_ *operatorsv1alpha1.ClusterServiceVersion, pod *corev1.PodSpec) {
-				pod.Containers[0].Image = "registry.invalid/hook:none"
-			},
-			says: []string{"does not progress", "container hook has no image", "registry.invalid/hook:none", "correct its name"},
-		},
-		"a probe that never succeeds": {
-			spoil: func(_ *operatorsv1alpha1.ClusterServiceVersion, pod *corev1.PodSpec) {
-				pod.Containers[0].ReadinessProbe.HTTPGet.Path = "/nowhere"
-			},
-			says:     []string{"does not progress", "readiness probe fails", "describe pod"},
-			patience: "15s", // the container has to run first
-		},
 		"a quota": {
 			spoil:   unspoilt,
 			prepare: func(e *env) { quota(e, "pods", "1") },
@@ -65,12 +52,6 @@ func TestBundleDiagnosis(t *testing.T) {
 			},
 			says:     []string{"does not progress", "webhook configmaps.hook.example.com is Waiting", "that is not signed by the expected CA"},
 			patience: "15s", // the pod has to be ready first
-		},
-		"an account that no client creates": {
-			spoil: func(_ *operatorsv1alpha1.ClusterServiceVersion, pod *corev1.PodSpec) {
-				pod.ServiceAccountName = "absent"
-			},
-			says: []string{"does not progress", `serviceaccount "absent" not found`},
 		},
 		"an administrator who may not grant what the operator asks for": {
 			spoil: func(csv *operatorsv1alpha1.ClusterServiceVersion, pod *corev1.PodSpec) {

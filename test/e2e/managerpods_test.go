@@ -179,14 +179,3 @@ func TestLeaderDeletedDuringInstall(t *testing.T) {
 		e.uninstall(csv.Name)
 	}
 }
-
-// A new version of the manager takes a live webhook over without touching it.
-func TestManagerRestartsUnderLoad(t *testing.T) {
-	e := newHookEnv(t)
-	registered := e.registration()
-	load := e.startLoad()
-	restartManager(e)
-	load.goesOn(denied)
-	load.end(never)
-	isUntouched(e, registered)
-}
