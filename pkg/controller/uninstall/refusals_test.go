@@ -15,7 +15,6 @@ import (
 	"github.com/sirupsen/logrus"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -27,7 +26,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/write"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/olmclient"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
@@ -47,15 +45,8 @@ func TestRefusedEnd(t *testing.T) {
 			}
 			return &http.Response{StatusCode: code, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(bytes.NewBufferString(body)), Request: r}, nil
 		}
-		config := &rest.Config{Host: "http://localhost", Transport: roundTripper(answer), QPS: -1}
-		kube := installtest.OrPanic(kubernetes.NewForConfig(config))
-		olm := installtest.OrPanic(olmclient.New(config))
-		log := logrus.New()
-		log.SetOutput(io.Discard)
-		set := clients.Set{Kube: kube, OLM: olm}
-		u := &Uninstaller{Set: set, Log: logrus.NewEntry(log), Writer: &write.Writer{Set: set, Now: time.Now}}
 		csv := installtest.Operator(nil)
-		causes, err := Refusals(u.Finish(t.Context(), csv, nil, false, owners.Ownership{}))
+		causes, err := Refusals(uninstallerOf(t, answer).Finish(t.Context(), csv, nil, false, owners.Ownership{}))
 		if err != nil || !strings.Contains(causes.Error(), want) || !strings.Contains(causes.Error(), "grant the named user the permission") {
 			t.Errorf("%s: %v, %v, want %q", refused, causes, err, want)
 		}
