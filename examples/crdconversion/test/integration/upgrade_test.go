@@ -32,12 +32,3 @@ func TestUpgrade(t *testing.T) {
 	e.served(convert.V1, convert.V2)
 	installtest.Same(t, "the old Cache after the upgrade", caches.Content(old), caches.Content(e.Get(t, convert.V1, "old")))
 }
-
-func TestRoundTrips(t *testing.T) {
-	e := newEnv(t)
-	e.installCRD("bundle-v2")
-	e.startWebhook()
-	e.removeCRD()
-	e.served(convert.V1, convert.V2)
-	e.RoundTrips(t, 100)
-}
