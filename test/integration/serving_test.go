@@ -35,10 +35,6 @@ func TestNoEndpointServes(t *testing.T) {
 			serve:  func(e *env, l net.Listener) { e.must(l.Close()) },
 			reason: "Refused", message: "server-0",
 		},
-		"another client's certificate": {
-			serve:  func(e *env, l net.Listener) { serve(e, l, otherCertificate(e)) },
-			reason: "ForeignCertificate", message: "server-0",
-		},
 		"not the Service's address": {
 			serve:   func(e *env, l net.Listener) { serve(e, l, servingCertificate(e)) },
 			message: "/server-service",
