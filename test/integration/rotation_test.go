@@ -105,37 +105,6 @@ func TestRotationOfACompromisedCA(t *testing.T) {
 	rotates(e, 2)
 }
 
-// The previous CA is trusted as long as a pod serves under it, and the pod's kubelet is made to re-sync.
-func TestRotationWaitsForPods(t *testing.T) {
-	e := newOperatorEnv(t)
-	p, m := runPod(e, graceOf(time.Hour))
-	before := e.servingCA()
-	e.order("once")
-	m.emits("Normal CertificatePromoting the pods of deployment server are given certificate generation 2; the CAs of other certificates that they may serve stay trusted")
-	e.eventually("the pod's kubelet is made to re-sync", func() (bool, any) {
-		annotations := p.get().Annotations
-		return annotations[wellknown.AnnotationResyncedAt] != "", annotations
-	})
-	e.rotationIs("", "0/1 new, 1 old, 0 unknown", "pod "+e.namespace+"/server-0 serves another certificate")
-	m.looksAgain("operator.v1")
-	mustTrust(e, before, e.servingCA())
-	same(t, "the generation that the pods are restarted for while they have time to reload", restartedFor(e), "")
-	p.reload()
-	rotates(e, 2)
-}
-
-func TestRotationRestartsPods(t *testing.T) {
-	e := newOperatorEnv(t)
-	p, _ := runPod(e, graceOf(time.Second))
-	before := e.servingCA()
-	e.order("once")
-	becomes(e, "the pods are restarted", func() string { return restartedFor(e) }, "2")
-	mustTrust(e, before)
-	p.reload()
-	rotates(e, 2)
-	same(t, "the generation that the pods are restarted for", restartedFor(e), "2")
-}
-
 func graceOf(d time.Duration) func(*controller.Options) {
 	return func(o *controller.Options) { o.Certificates.Grace = d }
 }

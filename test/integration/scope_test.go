@@ -67,19 +67,6 @@ func TestScope(t *testing.T) {
 	}
 }
 
-// A Namespace that is not labelled yet would not be covered by a webhook that is live.
-func TestScopeIsLabelledBeforeRegistration(t *testing.T) {
-	e := newOwnNamespaceEnv(t)
-	proxy := proxy(e, nil)
-	manageThrough(e, proxy.Config())
-	e.install(csv("operator.v1", "server"))
-	label := slices.Index(proxy.Writes(), "PATCH /api/v1/namespaces/"+e.namespace)
-	registration := slices.IndexFunc(proxy.Writes(), isRegistration)
-	if label < 0 || label > registration {
-		t.Errorf("the Namespace is labelled by request %d, the webhook registered by %d:\n%s", label, registration, strings.Join(proxy.Writes(), "\n"))
-	}
-}
-
 func TestScopeLabelsNamespacesThatComeLater(t *testing.T) {
 	e := newParallelEnv(t)
 	later := e.namespace + "-later"

@@ -60,21 +60,6 @@ func TestNoEndpointServes(t *testing.T) {
 	}
 }
 
-// The loss of all endpoints shows, and changes nothing of the registration.
-func TestEndpointsGo(t *testing.T) {
-	e := newOperatorEnv(t)
-	runOperator(e).stop()
-	before := e.registration("v.example.com").ResourceVersion
-
-	m := e.manage(serving)
-	e.webhookIs("Unreachable", "NoReadyEndpoints")
-	m.emits("Warning WebhookUnreachable")
-	endpoint(e, listen(e))
-	e.webhookIs("Registered", "")
-	m.emits("Normal WebhookRegistered")
-	same(t, "resourceVersion of the registration", e.registration("v.example.com").ResourceVersion, before)
-}
-
 // listen is on an address that an endpoint may have.
 func listen(e *env) net.Listener {
 	e.Helper()

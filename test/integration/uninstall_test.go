@@ -25,15 +25,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
-// Namespaced objects are left to the garbage collector, which no test plays here.
-func TestUninstall(t *testing.T) {
-	e := newOwnNamespaceEnv(t)
-	e.manage()
-	e.install(bundle())
-	e.uninstall("operator.v1")
-	leavesNothing(e)
-}
-
 // Other API servers may call a webhook for a moment after its registration was deleted. Its backend exists until then.
 func TestUninstallWaitsForAPIServers(t *testing.T) {
 	const settle = time.Second
