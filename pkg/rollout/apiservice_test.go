@@ -126,13 +126,9 @@ func TestAPIServiceIsRepaired(t *testing.T) {
 		damage func(*cluster)
 		want   []string
 	}{
-		"deleted":                {func(c *cluster) { c.Observed.APIServices = nil }, []string{"create APIService " + pondAPI}},
-		"a priority":             {func(c *cluster) { c.Observed.APIServices[0].Spec.VersionPriority = 1 }, []string{"apply APIService " + pondAPI + ": spec.versionPriority"}},
-		"skips TLS verification": {func(c *cluster) { c.Observed.APIServices[0].Spec.InsecureSkipTLSVerify = true }, []string{"update APIService " + pondAPI + ": spec.insecureSkipTLSVerify"}},
-		"a label":                {func(c *cluster) { c.Observed.APIServices[0].Labels["team"] = "ours" }, nil},
-		"no binding":             {func(c *cluster) { clear(c.Observed.AuthDelegators) }, []string{"create ClusterRoleBinding manager-service-system:auth-delegator"}},
-		"no auth reader":         {func(c *cluster) { clear(c.Observed.AuthReaders) }, []string{"create RoleBinding kube-system/manager-service-auth-reader"}},
-		"another subject":        {func(c *cluster) { c.Observed.AuthReaders["manager-service-auth-reader"].Subjects[0].Name = "x" }, []string{"apply RoleBinding kube-system/manager-service-auth-reader: subjects"}},
+		"a priority":      {func(c *cluster) { c.Observed.APIServices[0].Spec.VersionPriority = 1 }, []string{"apply APIService " + pondAPI + ": spec.versionPriority"}},
+		"a label":         {func(c *cluster) { c.Observed.APIServices[0].Labels["team"] = "ours" }, nil},
+		"another subject": {func(c *cluster) { c.Observed.AuthReaders["manager-service-auth-reader"].Subjects[0].Name = "x" }, []string{"apply RoleBinding kube-system/manager-service-auth-reader: subjects"}},
 		"not declared": {func(c *cluster) { c.CSV.Spec.APIServiceDefinitions.Owned = nil }, []string{
 			"delete APIService " + pondAPI, "delete ClusterRoleBinding manager-service-system:auth-delegator", "delete RoleBinding kube-system/manager-service-auth-reader",
 		}},

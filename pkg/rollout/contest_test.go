@@ -182,23 +182,6 @@ func TestContestEnds(t *testing.T) {
 	}
 }
 
-// Repeated deletions of a registration are limited in the same way.
-func TestContestOfDeletions(t *testing.T) {
-	c := installed(t, webhookOf("manager"))
-	for range 3 {
-		c.Observed.Validating = nil
-		installtest.Same(t, "the number of steps", 1, len(c.reconcileContest().Steps))
-		c.wait(time.Second)
-		c.reconcileContest() // the cache shows it
-	}
-	c.Observed.Validating = nil
-	plan := c.reconcileContest()
-	installtest.Same(t, "steps", []string(nil), stepsOf(plan))
-	if got := conditionOf(plan, "Contested"); got == "" {
-		t.Error("not contested")
-	}
-}
-
 // If a client, such as a GitOps tool, recreates what the manager deletes, the manager deletes three
 // times in a minute, then once after each pause.
 func TestContestOfCreations(t *testing.T) {

@@ -93,38 +93,6 @@ func TestUpgrade(t *testing.T) {
 	installtest.Same(t, "the number of owners of the Service while both versions exist", 2, len(c.Observed.Services["server-service"].OwnerReferences))
 }
 
-// After a failed upgrade, webhooks that are called in the same way stay registered.
-func TestUpgradeThatFails(t *testing.T) {
-	same, changed := webhookOf("server", named("hook.example.com")), webhookOf("server", named("hook.example.com"), atPath("/v2"))
-	tests := map[string]struct {
-		after operatorsv1alpha1.WebhookDescription
-		live  []string
-	}{
-		"same":    {same, []string{"hook.example.com shop.v2 server-service"}},
-		"changed": {changed, nil},
-		"removed": {webhookOf("server", named("other.example.com")), nil},
-		"moved":   {webhookOf("other", named("hook.example.com")), []string{"hook.example.com shop.v1 server-service"}},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			c := installed(t, same).upgradeTo(test.after)
-			c.reconcileLater()
-			c.reconcileLater()
-			for deployment := range c.Observed.Deployments {
-				if c.spec(deployment) != nil {
-					c.becomeUnavailable(deployment)
-				}
-			}
-			for range 8 {
-				c.wait(time.Minute)
-				c.reconcileLater()
-			}
-			installtest.Same(t, "the reason", operatorsv1alpha1.CSVReasonInstallCheckFailed, c.CSV.Status.Reason)
-			expect(t, c.registered(), test.live...)
-		})
-	}
-}
-
 // A webhook that moves to a Deployment of both versions waits until the rollout of the Deployment
 // is complete: pods of the previous version do not serve the webhook. This also applies if the
 // previous version has registered it.

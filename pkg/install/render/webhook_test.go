@@ -141,23 +141,6 @@ func TestDescriptionHash(t *testing.T) {
 	}
 }
 
-func TestConfigurationSelectsTheScope(t *testing.T) {
-	byTeam := metav1.LabelSelector{MatchLabels: map[string]string{"team": "red"}}
-	for name, test := range map[string]struct {
-		group func(*operatorsv1.OperatorGroup)
-		want  metav1.LabelSelector
-	}{
-		"all namespaces":      {func(*operatorsv1.OperatorGroup) {}, metav1.LabelSelector{}},
-		"named namespaces":    {installtest.Targeting("red"), metav1.LabelSelector{MatchLabels: map[string]string{"olm.operatorgroup.uid/uid-of-group": ""}}},
-		"selected namespaces": {func(group *operatorsv1.OperatorGroup) { group.Spec.Selector = &byTeam }, byTeam},
-	} {
-		t.Run(name, func(t *testing.T) {
-			d := rendered(t, inputOf(installtest.Operator(installtest.Deployments(installtest.DeploymentOf("manager")), installtest.ServedBy("manager")), test.group))
-			installtest.Same(t, "namespaceSelector", &test.want, validatingOf(d.Webhooks[0]).Webhooks[0].NamespaceSelector)
-		})
-	}
-}
-
 // A Deployment without a certificate has no trust yet, and reports generation 0, which never overwrites another.
 func TestConfigurationBeforeTheCertificate(t *testing.T) {
 	in := inputOf(installtest.Operator(installtest.Deployments(installtest.DeploymentOf("manager")), installtest.ServedBy("manager")))
