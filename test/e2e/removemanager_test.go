@@ -28,7 +28,7 @@ func TestManagerUninstalled(t *testing.T) {
 	refusesNextToAnotherManager(stored.env)
 	stored.holdsTheConversion()
 	e.manager("remove-manager", "--yes")
-	stored.isConvertedByNobody()
+	stored.losesItsConverter()
 	if csv := e.get("hook.v1"); len(csv.Finalizers) > 0 {
 		t.Errorf("hook.v1 has the finalizers %v, and no client removes them", csv.Finalizers)
 	}
@@ -99,8 +99,8 @@ func (s *storedCache) holdsTheConversion() {
 	s.kubectl("delete", "-f", s.files+"/samples/cache-v1.yaml")
 }
 
-// isConvertedByNobody removes what is left of the operator. Its pods would drain, as if a client called them.
-func (s *storedCache) isConvertedByNobody() {
+// losesItsConverter removes what is left of the operator. Its pods would drain, as if a client called them.
+func (s *storedCache) losesItsConverter() {
 	s.Helper()
 	strategy, err := kubectl(s.ctx, "get", "crd", s.crd, "-o", "jsonpath={.spec.conversion.strategy}")
 	s.must(err)

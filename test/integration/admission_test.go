@@ -243,7 +243,7 @@ func (e *env) probe() (map[string]string, error) {
 func mutatingWebhook(e *env, name string, patch []map[string]any) {
 	e.Helper()
 	listener := installtest.OrPanic(net.Listen("tcp4", "127.0.0.1:0"))
-	generation := nobodysCA(e, "localhost")
+	generation := unusedCA(e, "localhost")
 	certificate := installtest.OrPanic(tls.X509KeyPair(generation.Certificate, generation.Key))
 	text := installtest.OrPanic(json.Marshal(patch))
 	answer(e, listener, certificate, func(w http.ResponseWriter, r *http.Request) {
@@ -269,7 +269,7 @@ func mutatingWebhook(e *env, name string, patch []map[string]any) {
 	kube.CreateTemporary(e, configurations, configuration)
 }
 
-func nobodysCA(e *env, name string) certs.Generation {
+func unusedCA(e *env, name string) certs.Generation {
 	e.Helper()
 	return installtest.OrPanic(certs.Mint(certs.Request{Number: 1, Names: []string{name}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour)}))
 }
@@ -279,7 +279,7 @@ func nobodysCA(e *env, name string) certs.Generation {
 func inject(e *env, crd string, clients ...string) {
 	e.Helper()
 	definitions := extensions(e).ApiextensionsV1().CustomResourceDefinitions()
-	bundle := nobodysCA(e, "other.example.com").CA
+	bundle := unusedCA(e, "other.example.com").CA
 	others := installtest.OrPanic(json.Marshal(bundle))
 	w := kube.Watch(e, definitions, metav1.ListOptions{FieldSelector: "metadata.name=" + crd, SendInitialEvents: new(true), ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan})
 	go func() {

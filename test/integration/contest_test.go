@@ -107,7 +107,7 @@ func adversary(e *env) {
 func bundleAdversary(e *env) {
 	e.Helper()
 	client, held := e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations(), map[string][]byte{}
-	other := nobodysCA(e, "other.example.com").CA
+	other := unusedCA(e, "other.example.com").CA
 	undo(e, func(c *admissionregistrationv1.ValidatingWebhookConfiguration) error {
 		bundle := c.Webhooks[0].ClientConfig.CABundle
 		if held[c.Name] == nil {
