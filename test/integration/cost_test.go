@@ -56,6 +56,7 @@ func costs(t *testing.T, patience time.Duration, until operatorsv1alpha1.Cluster
 		"create services",
 		"create validatingwebhookconfigurations",
 		"create webhookrollouts",
+		"list subscriptions", // once: the watches of two kinds are not ordered
 		"patch clusterserviceversions",
 		"create operatorconditions",
 		"update clusterserviceversions/status",

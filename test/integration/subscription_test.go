@@ -11,6 +11,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/util/retry"
@@ -353,4 +354,26 @@ func lag(e *env) *deploy.PendingDeployment {
 	e.Helper()
 	subscription := kube.Get(e, e.olm.Subscriptions(e.namespace), "operator")
 	return deploy.FirstPendingDeployment(e.get("operator.v1"), subscription, map[string]*appsv1.Deployment{"server": e.deployment("server")})
+}
+
+// The watches of two kinds are not ordered: a ClusterServiceVersion can arrive before the Subscription that was created first.
+func TestSubscriptionArrivesAfterItsVersion(t *testing.T) {
+	e := newOwnNamespaceEnv(t)
+	late := e.freezer("/subscriptions")
+	m := manageThrough(e, late.config)
+	e.eventually("the manager has filled its caches", func() (bool, any) { return m.passes("OperatorGroup") > 0, nil })
+	late.freeze()
+	subscribe(e, &operatorsv1alpha1.SubscriptionConfig{Annotations: map[string]string{wellknown.AnnotationCertificateProvider: "none"}})
+	since := auditEnd(e)
+	e.create(csv("operator.v1", "server"))
+	e.eventually("the manager has reconciled it", func() (bool, any) { return m.passes("ClusterServiceVersion") > 1, nil })
+	m.writesNothing(since)
+	late.thaw()
+	e.eventually("there is a Deployment", func() (bool, any) {
+		_, err := e.kube.AppsV1().Deployments(e.namespace).Get(e.ctx, "server", metav1.GetOptions{})
+		return err == nil, err
+	})
+	if _, err := e.kube.CoreV1().Secrets(e.namespace).Get(e.ctx, "server-service-cert", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+		t.Errorf("the manager issued a certificate that the Subscription leaves to another client: %v", err)
+	}
 }

@@ -76,12 +76,13 @@ func (r *Index) OwnershipOf(versions ...*operatorsv1alpha1.ClusterServiceVersion
 
 // ConfigOf returns the config of the Subscription of a ClusterServiceVersion.
 func (r *Index) ConfigOf(csv *operatorsv1alpha1.ClusterServiceVersion) subscriptions.Config {
-	relatives := r.relativesIn(csv.Namespace)
-	return subscriptions.ConfigOf(subscriptions.Find(csv, subscriptions.Lister{
-		Naming: func(name string) []*operatorsv1alpha1.Subscription {
-			return r.Caches.Subscriptions.By(informers.ByNamed, csv.Namespace+"/"+name)
-		},
-		Named:     relatives.Named,
-		Replacing: relatives.Replacing,
+	return subscriptions.ConfigOf(r.SubscriptionOf(csv, func(name string) []*operatorsv1alpha1.Subscription {
+		return r.Caches.Subscriptions.By(informers.ByNamed, csv.Namespace+"/"+name)
 	}))
+}
+
+// SubscriptionOf returns the Subscription of a ClusterServiceVersion among those that name one (see subscriptions.Lister).
+func (r *Index) SubscriptionOf(csv *operatorsv1alpha1.ClusterServiceVersion, naming func(csv string) []*operatorsv1alpha1.Subscription) *operatorsv1alpha1.Subscription {
+	relatives := r.relativesIn(csv.Namespace)
+	return subscriptions.Find(csv, subscriptions.Lister{Naming: naming, Named: relatives.Named, Replacing: relatives.Replacing})
 }
