@@ -57,7 +57,7 @@ func (b *planBuilder) addUnlessAccepted(steps ...Step) {
 
 // add skips a step that was refused, that adds to a reserved or occupied API group, or that is contested.
 func (b *planBuilder) add(step Step) bool {
-	if b.Observed.Refused[step.Key()] != "" || step.Verb != Delete && b.Observed.isReserved(step.Object) || b.Observed.isOccupied(step) {
+	if b.Observed.refuses(step) || step.Verb != Delete && b.Observed.isReserved(step.Object) || b.Observed.isOccupied(step) {
 		return false
 	}
 	step, ok := b.Observed.unlessContested(step, b.now)
@@ -165,6 +165,13 @@ func (b *planBuilder) ensureRegistration(desired, live drift.Object) {
 	}
 	if contest := b.Observed.Contests[drift.KeyOf(live)]; sameService && !contest.BlockedUntil(b.now).IsZero() && !contest.BlocksTrust(live, b.now) {
 		b.ensureTrust(desired, live)
+	}
+}
+
+// ensureTrustUntilDeleted writes only the caBundle: API servers call the registration until it is deleted.
+func (b *planBuilder) ensureTrustUntilDeleted(w render.Webhook, live drift.Object) {
+	if !w.Delegated && !b.writes(drift.KeyOf(live)) {
+		b.ensureTrust(w.Registration, live)
 	}
 }
 

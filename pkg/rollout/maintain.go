@@ -102,10 +102,12 @@ func (m *maintainer) maintainWebhook(w render.Webhook) {
 		return
 	}
 	live := m.registered(w)
-	if live == nil || m.plan.writes(drift.KeyOf(live)) || m.Config.Disabled(w.Description) || m.Observed.Refused[drift.KeyOf(live)] != "" {
+	if live == nil || m.plan.writes(drift.KeyOf(live)) {
 		return
 	}
 	switch {
+	case m.plan.stays[drift.KeyOf(live)] != "":
+		m.plan.ensureTrustUntilDeleted(w, live)
 	case w.Delegated && (len(registration.RulesOf(live)) == 0 || !m.asDeclared(w)):
 	case w.Delegated:
 		m.plan.ensureRegistration(registration.WithLiveBundle(w, live).Registration, live)
@@ -145,8 +147,8 @@ func (m *maintainer) keepTrust() {
 		for _, w := range inService {
 			if len(w.Conversions) > 0 {
 				m.plan.ensureConversions(m.asRouted(m.converted(w)))
-			} else if !w.Delegated {
-				m.plan.ensureTrust(w.Registration, m.liveOf(w))
+			} else {
+				m.plan.ensureTrustUntilDeleted(w, m.liveOf(w))
 			}
 		}
 	}

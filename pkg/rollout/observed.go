@@ -142,6 +142,8 @@ type Observed struct {
 	Answers       map[backends.Endpoint]backends.Answer
 	// Refused are final refusals in this reconciliation, by the object's key (see KeyOf).
 	Refused map[string]string
+	// Undeleted are the objects of which the API server refused the deletion alone, by key.
+	Undeleted map[string]bool
 	// Unanswered are the refused writes for which a webhook did not answer. A retry may succeed.
 	Unanswered map[string]bool
 	// JustCreated are objects of this reconciliation, which caches do not show yet.
@@ -151,6 +153,21 @@ type Observed struct {
 	// Writes are the manager's latest writes, as far as this process knows them.
 	Writes   map[string]drift.Write
 	Contests map[string]drift.Contest
+}
+
+// WriteRefusal returns why the API server refuses to create or change an object; empty if it refuses only to delete it.
+func (o Observed) WriteRefusal(key string) string {
+	if o.Undeleted[key] {
+		return ""
+	}
+	return o.Refused[key]
+}
+
+func (o Observed) refuses(step Step) bool {
+	if step.Verb == Delete {
+		return o.Refused[step.Key()] != ""
+	}
+	return o.WriteRefusal(step.Key()) != ""
 }
 
 // Adopt adds an object that the caches do not have. A refusal is why it cannot belong to the version.

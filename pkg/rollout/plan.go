@@ -44,6 +44,9 @@ func Next(in Input, now time.Time) Plan {
 	switch {
 	case p.yields():
 		p.remover.withdraw()
+		if len(p.plan.stays) > 0 {
+			p.maintainer.keepTrust()
+		}
 		p.block()
 	case in.Failure == nil && in.Verdict.Passes() && p.mayStartUpgrade():
 		if p.plan.Count = in.crdsToCount(); len(p.plan.Count) > 0 {

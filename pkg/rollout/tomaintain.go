@@ -6,8 +6,8 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/registration"
 )
 
@@ -36,47 +36,62 @@ func (in Input) ToMaintain() []*operatorsv1alpha1.ClusterServiceVersion {
 
 // ServedOtherwise returns the live descriptions that are now declared otherwise.
 func (in Input) ServedOtherwise(served *operatorsv1alpha1.ClusterServiceVersion, deployment string) []operatorsv1alpha1.WebhookDescription {
-	live, otherwise := in.Observed.registrations(), in.declaresOtherwise(served)
+	registrations, otherwise := in.Observed.registrations(), in.declaresOtherwise(served)
 	return slices.DeleteFunc(csvspec.Descriptions(served, deployment), func(d operatorsv1alpha1.WebhookDescription) bool {
-		return !in.isServed(served, d, live) || !otherwise(d)
+		if d.Type == operatorsv1alpha1.ConversionWebhook {
+			return !in.converts(served, d) || !otherwise(d, false)
+		}
+		live := in.servedRegistration(served, d, registrations)
+		return live == nil || !otherwise(d, in.Observed.stays(live))
 	})
 }
 
-func (in Input) isServed(served *operatorsv1alpha1.ClusterServiceVersion, d operatorsv1alpha1.WebhookDescription, registrations []registration.Registration) bool {
+// stays reports whether API servers continue to call a registration that was to be deleted.
+func (o Observed) stays(live drift.Object) bool {
+	return live.GetDeletionTimestamp() != nil || o.Refused[drift.KeyOf(live)] != ""
+}
+
+func (in Input) converts(served *operatorsv1alpha1.ClusterServiceVersion, d operatorsv1alpha1.WebhookDescription) bool {
 	s := asServed{csv: served, observed: in.Observed}
-	if d.Type == operatorsv1alpha1.ConversionWebhook {
-		return slices.ContainsFunc(d.ConversionCRDs, func(name string) bool {
-			crd := in.Observed.CRDs[name]
-			if crd == nil {
-				return false
-			}
-			namespace, service := owners.ConvertedBy(crd)
-			return namespace == served.Namespace && s.deploymentBehind(service) == d.DeploymentName
-		})
-	}
-	return slices.ContainsFunc(registrations, func(live registration.Registration) bool {
-		called := registration.ServiceOf(live.Object)
-		return csvspec.IdentityOf(d).Registers(live.Kind, live.Object) && csvspec.HasOwnerLabels(live.Object, served) &&
-			called != nil && called.Namespace == served.Namespace && s.deploymentBehind(called.Name) == d.DeploymentName
+	return slices.ContainsFunc(d.ConversionCRDs, func(name string) bool {
+		crd := in.Observed.CRDs[name]
+		return crd != nil && s.converter(crd) == d.DeploymentName
 	})
 }
 
-// Undeclared webhooks are unregistered. An undeclared conversion ends when no object needs it.
-func (in Input) declaresOtherwise(served *operatorsv1alpha1.ClusterServiceVersion) func(operatorsv1alpha1.WebhookDescription) bool {
+// servedRegistration returns nil if no Deployment of the name serves the webhook.
+func (in Input) servedRegistration(served *operatorsv1alpha1.ClusterServiceVersion, d operatorsv1alpha1.WebhookDescription, registrations []registration.Registration) drift.Object {
+	s := asServed{csv: served, observed: in.Observed}
+	for _, live := range registrations {
+		called := registration.ServiceOf(live.Object)
+		if csvspec.IdentityOf(d).Registers(live.Kind, live.Object) && csvspec.HasOwnerLabels(live.Object, served) &&
+			called != nil && called.Namespace == served.Namespace && s.deploymentBehind(called.Name) == d.DeploymentName {
+			return live.Object
+		}
+	}
+	return nil
+}
+
+// Undeclared webhooks are unregistered, unless their registration stays. An undeclared conversion ends when no object needs it.
+func (in Input) declaresOtherwise(served *operatorsv1alpha1.ClusterServiceVersion) func(_ operatorsv1alpha1.WebhookDescription, stays bool) bool {
 	if served.UID != in.CSV.UID {
 		changes := render.Changes(served, in.CSV)
-		return func(d operatorsv1alpha1.WebhookDescription) bool {
+		return func(d operatorsv1alpha1.WebhookDescription, stays bool) bool {
 			change := changes[csvspec.IdentityOf(d)]
-			return change == render.Moved || change == render.Changed || d.Type == operatorsv1alpha1.ConversionWebhook && change == render.Removed
+			return change == render.Moved || change == render.Changed || change == render.Removed && (stays || d.Type == operatorsv1alpha1.ConversionWebhook)
 		}
 	}
 	declared := in.declared()
-	return func(d operatorsv1alpha1.WebhookDescription) bool {
+	return func(d operatorsv1alpha1.WebhookDescription, stays bool) bool {
 		isConversion, moved := d.Type == operatorsv1alpha1.ConversionWebhook, declared[csvspec.IdentityOf(d)]
-		if isConversion && moved == "" {
+		switch {
+		case isConversion && moved == "":
 			return !csvspec.HasDeployment(in.CSV, d.DeploymentName)
+		case moved == "":
+			return stays
+		default:
+			return moved != d.DeploymentName && !(isConversion && len(in.Upgrade.From) > 0) // the previous version has it
 		}
-		return moved != "" && moved != d.DeploymentName && !(isConversion && len(in.Upgrade.From) > 0) // the previous version has it
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
@@ -49,6 +50,66 @@ func TestOneRegistrationIsRefused(t *testing.T) {
 	accept()
 	touch(e, "operator.v1")
 	isNotLost(e, crd)
+}
+
+// API servers call a registration until it is deleted: it trusts the next certificate as the others do.
+func TestRegistrationThatStaysTrustsTheNextCertificate(t *testing.T) {
+	kept := func(e *env, configuration string) (accept func()) {
+		setFinalizers(e, configuration, `["example.com/keep"]`)
+		return sync.OnceFunc(func() { setFinalizers(e, configuration, "null") })
+	}
+	undeclare := func(e *env) {
+		e.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) {
+			c.Spec.WebhookDefinitions = c.Spec.WebhookDefinitions[1:]
+		})
+	}
+	for name, test := range map[string]struct {
+		keep func(*env, string) func()
+		end  func(*env)
+	}{
+		"undeclared, the deletion refused": {refuseDeletion, undeclare},
+		"undeclared, kept by a finalizer":  {kept, undeclare},
+		"undeclared with its Deployment":   {refuseDeletion, undeclareDeployment},
+		"switched off, kept by a finalizer": {kept, func(e *env) {
+			reconfigure(e, func(c *operatorsv1alpha1.SubscriptionConfig) {
+				c.Annotations = map[string]string{wellknown.AnnotationDisabledWebhooks: "v.example.com"}
+			})
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := newOwnNamespaceEnv(t)
+			subscribe(e, &operatorsv1alpha1.SubscriptionConfig{})
+			e.manage()
+			c := csv("operator.v1", "server", "other")
+			c.Spec.WebhookDefinitions = append(c.Spec.WebhookDefinitions, webhook("w.example.com", "server"), webhook("o.example.com", "other"))
+			e.install(c)
+			configuration := webhookStatus(e, "operator.v1", "v.example.com").Configuration
+			accept := test.keep(e, configuration)
+			defer accept()
+			test.end(e)
+			e.eventually("the registration stays", func() (bool, any) {
+				why := conditionIn(e.rollout("operator.v1").Conditions, managerv1alpha1.ConditionUnregistrationRefused).Message
+				return strings.Contains(why, configuration), why
+			})
+			before := e.servingCA()
+			e.order("while it stays")
+			e.eventually("the certificate is renewed, and the registration trusts it", func() (bool, any) {
+				return string(e.servingCA()) != string(before) && trusts(e, e.servingCA()), e.rollout("operator.v1").Deployments
+			})
+			accept()
+			touch(e, "operator.v1")
+			e.eventually("it is deleted", func() (bool, any) { _, found := registered(e)["v.example.com"]; return !found, nil })
+		})
+	}
+}
+
+// undeclareDeployment leaves the Deployment other alone.
+func undeclareDeployment(e *env) {
+	e.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) {
+		c.Spec.WebhookDefinitions = c.Spec.WebhookDefinitions[2:]
+		specs := &c.Spec.InstallStrategy.StrategySpec.DeploymentSpecs
+		*specs = (*specs)[1:]
+	})
 }
 
 func convertAndValidate(e *env) (crd string) {

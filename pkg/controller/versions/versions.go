@@ -81,7 +81,7 @@ func (r *Index) ConfigOf(csv *operatorsv1alpha1.ClusterServiceVersion) subscript
 	}))
 }
 
-// SubscriptionOf returns the Subscription of a ClusterServiceVersion among those that name one (see subscriptions.Lister).
+// SubscriptionOf returns the Subscription of a ClusterServiceVersion among the Subscriptions that name one (see subscriptions.Lister).
 func (r *Index) SubscriptionOf(csv *operatorsv1alpha1.ClusterServiceVersion, naming func(csv string) []*operatorsv1alpha1.Subscription) *operatorsv1alpha1.Subscription {
 	relatives := r.relativesIn(csv.Namespace)
 	return subscriptions.Find(csv, subscriptions.Lister{Naming: naming, Named: relatives.Named, Replacing: relatives.Replacing})
