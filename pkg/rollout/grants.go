@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -76,10 +77,12 @@ func (b *planBuilder) isRebound(desired, live drift.Object) bool {
 	if equality.Semantic.DeepEqual(want.RoleRef, have.RoleRef) {
 		return false
 	}
-	if !b.owns(have) {
-		b.refuse(drift.KeyOf(have), fmt.Sprintf("%s binds %s %s instead of %s %s, and the ClusterServiceVersion does not own it: delete the RoleBinding",
-			drift.KeyOf(have), have.RoleRef.Kind, have.RoleRef.Name, want.RoleRef.Kind, want.RoleRef.Name))
-		return true
+	rebound := fmt.Sprintf("%s binds %s %s instead of %s %s", drift.KeyOf(have), have.RoleRef.Kind, have.RoleRef.Name, want.RoleRef.Kind, want.RoleRef.Name)
+	switch {
+	case !b.owns(have):
+		b.refuse(drift.KeyOf(have), rebound+", and the ClusterServiceVersion does not own it: delete the RoleBinding")
+	case have.DeletionTimestamp != nil:
+		b.refuse(drift.KeyOf(have), rebound+", and finalizers keep it from being deleted: "+strings.Join(have.Finalizers, ", "))
 	}
 	b.add(Step{Verb: Delete, Object: have, Live: have, Drift: drift.Drift{Fields: []string{"roleRef"}}})
 	return true

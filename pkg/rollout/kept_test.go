@@ -13,6 +13,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/csvstatus"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
@@ -24,6 +25,14 @@ func (c *cluster) keep(generateName string) (live *admissionregistrationv1.Valid
 	live = c.validatingNamed(generateName)
 	live.Finalizers = []string{"example.com/kept"}
 	return live, "finalizers keep " + drift.KeyOf(live) + " " + keptMessage
+}
+
+// trustsTheNext checks that a registration that stays trusts the next certificate: API servers call it until it is deleted.
+func (c *cluster) trustsTheNext(generateName string) {
+	c.t.Helper()
+	c.trust = render.Trust{CABundle: []byte("ca and the next"), CAHash: "hash-of-ca", Generation: 2}
+	c.reconcileContest()
+	installtest.Same(c.t, "trust of "+generateName, "ca and the next", string(c.validatingNamed(generateName).Webhooks[0].ClientConfig.CABundle))
 }
 
 // restart drops the records of a process.
@@ -44,7 +53,7 @@ func TestUpgradeWaitsForKeptRegistration(t *testing.T) {
 			c := installed(t, webhookOf("server", named("changed.example.com")), webhookOf("server", named("removed.example.com"))).
 				upgradeTo(webhookOf("server", named("changed.example.com"), atPath("/v2")))
 			c.Policy.Gate = gate
-			kept, message := c.keep(generateName)
+			_, message := c.keep(generateName)
 			c.reconcileLater()
 			first := c.reconcileLater()
 			for range 5 {
@@ -63,8 +72,9 @@ func TestUpgradeWaitsForKeptRegistration(t *testing.T) {
 			if generateName == "changed.example.com" {
 				installtest.Same(t, "the webhook", "changed.example.com Registered StillRegistered: "+message, webhooksOf(first)[0])
 			}
+			c.trustsTheNext(generateName)
 
-			c.remove(kept)
+			c.remove(c.validatingNamed(generateName))
 			plan := c.reconcile()
 			installtest.Same(t, "rolled out at once", gate == GateAvailable, c.isRolledOutBy("server", "shop.v2"))
 			installtest.Same(t, "condition afterwards", "", conditionOf(plan, "UnregistrationRefused"))
@@ -129,6 +139,10 @@ func TestUpgradeWaitsForRegistrationThatStays(t *testing.T) {
 			installtest.Says(t, "message", test.message, plan.Status.Deployments[0].Message)
 			installtest.Says(t, "the webhook", "changed.example.com Registered StillRegistered: ", webhooksOf(plan)[0])
 			installtest.Same(t, "phase", operatorsv1alpha1.CSVPhaseInstalling, c.CSV.Status.Phase)
+			if name == "refused" {
+				c.Observed.Undeleted = map[string]bool{drift.KeyOf(live): true}
+				c.trustsTheNext("changed.example.com")
+			}
 		})
 	}
 }
@@ -152,7 +166,7 @@ func TestLostDeploymentIsRolledOutAtOnce(t *testing.T) {
 // After an owner conflict the Deployments stay while API servers call them, and for the settle time after that.
 func TestConflictWithKeptRegistration(t *testing.T) {
 	c := installed(t, webhookOf("manager"))
-	kept, message := c.keep("v.manager.example.com")
+	_, message := c.keep("v.manager.example.com")
 	conflicts["another operator owns the API"].put(c)
 	c.reconcileContest()
 	for range 5 {
@@ -164,7 +178,8 @@ func TestConflictWithKeptRegistration(t *testing.T) {
 		installtest.Same(t, "the webhook", "v.manager.example.com Registered StillRegistered: "+message, webhooksOf(plan)[0])
 	}
 	installtest.Says(t, "the ClusterServiceVersion", "another has it; "+message, csvstatus.Explained(c.CSV.Status))
-	c.remove(kept)
+	c.trustsTheNext("v.manager.example.com")
+	c.remove(c.validatingNamed("v.manager.example.com"))
 	installtest.None(t, "steps at once", c.reconcile().Steps)
 	c.wait(time.Second + c.Policy.Settle)
 	installtest.Same(t, "after the settle time", []string{"delete Deployment shop/manager"}, stepsOf(c.reconcile()))
@@ -196,6 +211,7 @@ func TestKeptRegistrationIsDeletedOnce(t *testing.T) {
 				}
 			}
 			c.expectPhase("meanwhile", succeeded)
+			c.trustsTheNext("v.manager.example.com")
 		})
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
@@ -36,4 +37,11 @@ func TestRoleBindingForAnotherRole(t *testing.T) {
 	plan = c.reconcile()
 	installtest.Same(t, "steps for the binding of another client", []string(nil), stepsOf(plan))
 	installtest.Prefix(t, "the message", key+" binds Role admin instead of Role manager-service-cert", plan.Status.Deployments[0].Message)
+
+	c = installed(t, webhookOf("manager"))
+	kept := rebind()
+	kept.DeletionTimestamp, kept.Finalizers = new(metav1.NewTime(noon)), []string{"example.com/keep"}
+	plan = c.reconcile()
+	installtest.Same(t, "steps for a binding that a finalizer keeps", []string(nil), stepsOf(plan))
+	installtest.Says(t, "the message", ", and finalizers keep it from being deleted: example.com/keep", plan.Status.Deployments[0].Message)
 }
