@@ -168,9 +168,9 @@ func (b *planBuilder) ensureRegistration(desired, live drift.Object) {
 	}
 }
 
-// ensureTrustUntilDeleted writes only the caBundle: API servers call the registration until it is deleted.
-func (b *planBuilder) ensureTrustUntilDeleted(w render.Webhook, live drift.Object) {
-	if !w.Delegated && !b.writes(drift.KeyOf(live)) {
+// ensureTrustOnly is for a registration that is not repaired, or that stays although it has to be deleted.
+func (b *planBuilder) ensureTrustOnly(w render.Webhook, live drift.Object) {
+	if !w.Delegated && !b.writes(drift.KeyOf(live)) && registration.CallSameService(w.Registration, live) {
 		b.ensureTrust(w.Registration, live)
 	}
 }

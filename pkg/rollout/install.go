@@ -86,6 +86,9 @@ func (p *planner) rollOut(d render.Deployment) deploymentView {
 	if live := p.Observed.Deployments[name]; reason != "" && p.Upgrade.notStarted(live) && !p.Upgrade.lost(name, live) {
 		return p.notStartedView(d, reason, message)
 	}
+	if d.Service == nil && p.Observed.Deployments[name] != nil && p.servesRegistration(name) { // Its next pods have no certificate.
+		return deploymentView{name: name, progress: p.progressOf(d)}
+	}
 	p.maintainer.rolledOut[name] = true
 	if d.Service != nil {
 		p.plan.ensure(d.Service, lookUp(p.Observed.Services, d.Service.Name))

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -140,7 +141,7 @@ func TestUpgradeWaitsForRegistrationThatStays(t *testing.T) {
 			installtest.Says(t, "the webhook", "changed.example.com Registered StillRegistered: ", webhooksOf(plan)[0])
 			installtest.Same(t, "phase", operatorsv1alpha1.CSVPhaseInstalling, c.CSV.Status.Phase)
 			if name == "refused" {
-				c.Observed.Undeleted = map[string]bool{drift.KeyOf(live): true}
+				c.Observed.DeletionRefused = map[string]bool{drift.KeyOf(live): true}
 				c.trustsTheNext("changed.example.com")
 			}
 		})
@@ -214,6 +215,24 @@ func TestKeptRegistrationIsDeletedOnce(t *testing.T) {
 			c.trustsTheNext("v.manager.example.com")
 		})
 	}
+}
+
+// A Deployment whose last webhook is undeclared is rolled out when no registration calls it: its next pods have no certificate.
+func TestLastWebhookOfADeployment(t *testing.T) {
+	c := installed(t, webhookOf("manager"))
+	_, message := c.keep("v.manager.example.com")
+	c.CSV.Spec.WebhookDefinitions = nil
+	installtest.Same(t, "steps", []string{"delete ValidatingWebhookConfiguration v.manager.example.com"}, stepsOf(c.reconcileContest()))
+	plan := c.reconcileContest()
+	installtest.None(t, "steps while it stays", plan.Steps)
+	installtest.Same(t, "condition", "UnregistrationRefused: "+message, conditionOf(plan, "UnregistrationRefused"))
+	c.Secrets["manager"] = secretOf("manager")
+	c.trustsTheNext("v.manager.example.com")
+	installtest.Same(t, "the Secret while it stays", []string{"create Secret shop/manager-service-cert"}, stepsOf(c.reconcileContest()))
+	c.Secrets = map[string]*corev1.Secret{}
+	c.remove(c.validatingNamed("v.manager.example.com"))
+	installtest.Same(t, "steps afterwards", []string{"update Deployment shop/manager: metadata.labels.olm.deployment-spec-hash"}, stepsOf(c.reconcileContest()))
+	installtest.None(t, "further steps", c.reconcileContest().Steps)
 }
 
 // No object is deleted twice, and no client recreates one that is being deleted.

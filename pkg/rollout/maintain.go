@@ -38,7 +38,7 @@ func (m *maintainer) repairBackend(d render.Deployment) {
 		return
 	}
 	inService := slices.DeleteFunc(slices.Clone(d.Webhooks), func(w render.Webhook) bool {
-		return m.Config.Disabled(w.Description) || m.liveOf(w) == nil && !m.wasRegistered(w) || m.servedByOther(d, w)
+		return m.liveOf(w) == nil && (m.Config.Disabled(w.Description) || !m.wasRegistered(w)) || m.servedByOther(d, w)
 	})
 	if len(inService) == 0 {
 		return
@@ -61,6 +61,8 @@ func (m *maintainer) repairBackend(d render.Deployment) {
 func (m *maintainer) repairWebhook(d render.Deployment, w render.Webhook) {
 	live := m.liveOf(w)
 	switch {
+	case m.Config.Disabled(w.Description):
+		m.plan.ensureTrustOnly(w, live)
 	case len(w.Conversions) > 0:
 		m.plan.ensureConversions(m.asRouted(slices.DeleteFunc(slices.Clone(w.Conversions), func(c render.Conversion) bool { return !m.mayReconvert(w, c) })))
 	case live == nil:
@@ -107,7 +109,7 @@ func (m *maintainer) maintainWebhook(w render.Webhook) {
 	}
 	switch {
 	case m.plan.stays[drift.KeyOf(live)] != "":
-		m.plan.ensureTrustUntilDeleted(w, live)
+		m.plan.ensureTrustOnly(w, live)
 	case w.Delegated && (len(registration.RulesOf(live)) == 0 || !m.asDeclared(w)):
 	case w.Delegated:
 		m.plan.ensureRegistration(registration.WithLiveBundle(w, live).Registration, live)
@@ -142,13 +144,12 @@ func (m *maintainer) keepTrust() {
 		if len(inService) == 0 || live == nil || m.Verdict.ClaimedDeployments[d.Object.Name] != "" {
 			continue
 		}
-		m.plan.writeSecret(d.Object.Name)
-		m.plan.restartPods(d.Object, live)
+		m.plan.ensureCertificate(d, live)
 		for _, w := range inService {
 			if len(w.Conversions) > 0 {
 				m.plan.ensureConversions(m.asRouted(m.converted(w)))
 			} else {
-				m.plan.ensureTrustUntilDeleted(w, m.liveOf(w))
+				m.plan.ensureTrustOnly(w, m.liveOf(w))
 			}
 		}
 	}

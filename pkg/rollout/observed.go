@@ -142,8 +142,8 @@ type Observed struct {
 	Answers       map[backends.Endpoint]backends.Answer
 	// Refused are final refusals in this reconciliation, by the object's key (see KeyOf).
 	Refused map[string]string
-	// Undeleted are the objects of which the API server refused the deletion alone, by key.
-	Undeleted map[string]bool
+	// DeletionRefused are the objects of which the API server refused the deletion alone, by key.
+	DeletionRefused map[string]bool
 	// Unanswered are the refused writes for which a webhook did not answer. A retry may succeed.
 	Unanswered map[string]bool
 	// JustCreated are objects of this reconciliation, which caches do not show yet.
@@ -155,9 +155,10 @@ type Observed struct {
 	Contests map[string]drift.Contest
 }
 
-// WriteRefusal returns why the API server refuses to create or change an object; empty if it refuses only to delete it.
-func (o Observed) WriteRefusal(key string) string {
-	if o.Undeleted[key] {
+// WriteRefusal returns why an object cannot be created or changed; empty if the API server refuses only to delete it.
+func (o Observed) WriteRefusal(object drift.Object) string {
+	key := drift.KeyOf(object)
+	if o.DeletionRefused[key] && !o.isReserved(object) {
 		return ""
 	}
 	return o.Refused[key]
@@ -167,7 +168,12 @@ func (o Observed) refuses(step Step) bool {
 	if step.Verb == Delete {
 		return o.Refused[step.Key()] != ""
 	}
-	return o.WriteRefusal(step.Key()) != ""
+	return o.WriteRefusal(step.Object) != ""
+}
+
+// staysRegistered reports whether a registration that has to be deleted stays: the API server refuses, or finalizers keep it.
+func (o Observed) staysRegistered(live drift.Object) bool {
+	return live.GetDeletionTimestamp() != nil || o.Refused[drift.KeyOf(live)] != ""
 }
 
 // Adopt adds an object that the caches do not have. A refusal is why it cannot belong to the version.

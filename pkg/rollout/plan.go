@@ -85,10 +85,14 @@ func (r Requeue) Earliest(others ...Requeue) Requeue {
 	return r
 }
 
-// KeepsTrustOnly is true without a scope, for an invalid version, and while a deletion waits for conversions.
+// KeepsTrustOnly is true without a scope, for an invalid version, while a deletion waits for conversions, and for a version that
+// yields to another one while registrations of it cannot be deleted.
 func (in Input) KeepsTrustOnly() bool {
 	held := in.Failure != nil || in.Verdict.Invalid() != ""
-	return in.DeletionBlocked || held && !in.yields() && !in.Upgrade.Waits() && in.InService()
+	if in.yields() {
+		held = slices.ContainsFunc(in.Observed.registrations(), func(live registration.Registration) bool { return in.Observed.staysRegistered(live.Object) })
+	}
+	return in.DeletionBlocked || held && !in.Upgrade.Waits() && in.InService()
 }
 
 // InService reports whether API servers call webhooks, or did until another client deleted these. Before an

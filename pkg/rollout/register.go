@@ -190,7 +190,7 @@ func (r *registrar) disable(w render.Webhook, live drift.Object) webhookView {
 	if live != nil {
 		r.plan.unregister(live)
 		if view, stays := r.stillRegistered(w, live); stays {
-			r.plan.ensureTrustUntilDeleted(w, live)
+			r.plan.ensureTrustOnly(w, live)
 			view.moving = "" // an installation does not wait for it
 			return view
 		}

@@ -39,7 +39,7 @@ func (x *remover) unconvertStale() {
 // undelegateStale removes undeclared bindings for servers of APIServices, which have no owner.
 func (x *remover) undelegateStale() {
 	wanted := map[string]bool{}
-	for _, d := range x.Desired.Deployments {
+	for _, d := range slices.Concat(x.Desired.Deployments, x.Maintained) {
 		if d.AuthDelegator != nil {
 			wanted[drift.KeyOf(d.AuthDelegator)], wanted[drift.KeyOf(d.AuthReader)] = true, true
 		}

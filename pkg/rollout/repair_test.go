@@ -121,10 +121,6 @@ func TestRepairs(t *testing.T) {
 			},
 			[]string{"apply ValidatingWebhookConfiguration " + webhook + ": metadata.annotations.olm-webhook-manager.io/certificate-generation"}, serving,
 		},
-		"the webhook is not declared any more": {
-			func(c *cluster) { c.CSV.Spec.WebhookDefinitions = nil },
-			[]string{"update Deployment shop/manager: metadata.labels.olm.deployment-spec-hash", "delete ValidatingWebhookConfiguration " + webhook}, "",
-		},
 		"the webhook mutates now": {
 			func(c *cluster) {
 				c.CSV.Spec.WebhookDefinitions[0].Type = operatorsv1alpha1.MutatingAdmissionWebhook

@@ -11,7 +11,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/registration"
 )
 
-// ToMaintain returns versions with a registration that stays as it is until its new declaration is served.
+// ToMaintain returns versions with a registration that stays as it is until its new declaration is served, or until it can be
+// deleted.
 func (in Input) ToMaintain() []*operatorsv1alpha1.ClusterServiceVersion {
 	versions := in.Upgrade.From
 	switch {
@@ -34,7 +35,7 @@ func (in Input) ToMaintain() []*operatorsv1alpha1.ClusterServiceVersion {
 	return all
 }
 
-// ServedOtherwise returns the live descriptions that are now declared otherwise.
+// ServedOtherwise returns the live descriptions that are declared otherwise now, and undeclared ones whose registration stays.
 func (in Input) ServedOtherwise(served *operatorsv1alpha1.ClusterServiceVersion, deployment string) []operatorsv1alpha1.WebhookDescription {
 	registrations, otherwise := in.Observed.registrations(), in.declaresOtherwise(served)
 	return slices.DeleteFunc(csvspec.Descriptions(served, deployment), func(d operatorsv1alpha1.WebhookDescription) bool {
@@ -42,13 +43,8 @@ func (in Input) ServedOtherwise(served *operatorsv1alpha1.ClusterServiceVersion,
 			return !in.converts(served, d) || !otherwise(d, false)
 		}
 		live := in.servedRegistration(served, d, registrations)
-		return live == nil || !otherwise(d, in.Observed.stays(live))
+		return live == nil || !otherwise(d, in.Observed.staysRegistered(live))
 	})
-}
-
-// stays reports whether API servers continue to call a registration that was to be deleted.
-func (o Observed) stays(live drift.Object) bool {
-	return live.GetDeletionTimestamp() != nil || o.Refused[drift.KeyOf(live)] != ""
 }
 
 func (in Input) converts(served *operatorsv1alpha1.ClusterServiceVersion, d operatorsv1alpha1.WebhookDescription) bool {

@@ -95,6 +95,14 @@ func TestLiftRoles(t *testing.T) {
 	e.eventually("the binding is back", func() (bool, any) { return len(lifted(e)) == 2, lifted(e) })
 	e.succeeds("operator.v1")
 
+	for _, field := range []string{`"rules": []`, `"aggregationRule": {"clusterRoleSelectors": [{"matchLabels": {"example.com/other": "yes"}}]}`} {
+		kube.Patch(e, e.kube.RbacV1().ClusterRoles(), name, types.MergePatchType, []byte("{"+field+"}"))
+		e.eventually("the role is as before", func() (bool, any) {
+			role := kube.Get(e, e.kube.RbacV1().ClusterRoles(), name)
+			return len(role.Rules) > 0 && role.AggregationRule == nil, role
+		})
+	}
+
 	editGroup(e, "og", func(g *operatorsv1.OperatorGroup) { g.Spec = namespaces(e.namespace, other) })
 	e.eventually("the permissions are lifted to the target alone", func() (bool, any) {
 		all := lifted(e)
@@ -104,6 +112,11 @@ func TestLiftRoles(t *testing.T) {
 	e.uninstall("operator.v1")
 	expect(t, lifted(e))
 	noneIsForbidden(e, m.audited(m.started))
+	used := map[string]bool{}
+	for _, request := range m.audited(m.started) {
+		if request.ObjectRef != nil { used[request.Verb+" "+request.ObjectRef.Resource] = true }
+	}
+	t.Log(used)
 }
 
 // A ClusterRole that happens to be called like the Role is not modified.

@@ -70,10 +70,19 @@ func TestRegistrationThatStaysTrustsTheNextCertificate(t *testing.T) {
 		"undeclared, the deletion refused": {refuseDeletion, undeclare},
 		"undeclared, kept by a finalizer":  {kept, undeclare},
 		"undeclared with its Deployment":   {refuseDeletion, undeclareDeployment},
+		"the last one of its Deployment": {kept, func(e *env) {
+			e.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) {
+				c.Spec.WebhookDefinitions = c.Spec.WebhookDefinitions[2:]
+			})
+		}},
 		"switched off, kept by a finalizer": {kept, func(e *env) {
 			reconfigure(e, func(c *operatorsv1alpha1.SubscriptionConfig) {
 				c.Annotations = map[string]string{wellknown.AnnotationDisabledWebhooks: "v.example.com"}
 			})
+		}},
+		"of an operator that yields": {refuseDeletion, func(e *env) {
+			editGroup(e, "og", func(g *operatorsv1.OperatorGroup) { g.Spec.StaticProvidedAPIs = true })
+			provide(e, "Other.v1.example.com")
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -81,6 +90,7 @@ func TestRegistrationThatStaysTrustsTheNextCertificate(t *testing.T) {
 			subscribe(e, &operatorsv1alpha1.SubscriptionConfig{})
 			e.manage()
 			c := csv("operator.v1", "server", "other")
+			c.Spec.CustomResourceDefinitions = owning("operator", newCRD(e, "things", "v1").Name).Spec.CustomResourceDefinitions
 			c.Spec.WebhookDefinitions = append(c.Spec.WebhookDefinitions, webhook("w.example.com", "server"), webhook("o.example.com", "other"))
 			e.install(c)
 			configuration := webhookStatus(e, "operator.v1", "v.example.com").Configuration

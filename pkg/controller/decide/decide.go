@@ -90,7 +90,7 @@ func newDecision(facts Facts, results Results, now time.Time) *decision {
 	o.AuthDelegators, o.AuthReaders = clone(o.AuthDelegators), clone(o.AuthReaders)
 	o.Validating, o.Mutating, o.APIServices = slices.Clip(o.Validating), slices.Clip(o.Mutating), slices.Clip(o.APIServices)
 	o.Lifted, o.Writes, o.Contests, o.CreationTimes = slices.Clone(o.Lifted), clone(o.Writes), clone(o.Contests), clone(o.CreationTimes)
-	o.Refused, o.Undeleted, o.Unanswered, o.JustCreated = clone(o.Refused), map[string]bool{}, map[string]bool{}, map[string]bool{}
+	o.Refused, o.DeletionRefused, o.Unanswered, o.JustCreated = clone(o.Refused), map[string]bool{}, map[string]bool{}, map[string]bool{}
 	o.Answers, o.ObjectCounts = map[backends.Endpoint]backends.Answer{}, map[string]int{}
 	for _, result := range results.Learned {
 		result.addTo(d)
@@ -215,7 +215,7 @@ func (d *decision) input() rollout.Input {
 
 // refresh replaces the definitions by the live ones. The next decision has the live registrations.
 func (d *decision) refresh(in *rollout.Input) {
-	in.Observed.CRDs, in.Observed.Refused, in.Observed.Undeleted = d.Observed.CRDs, d.Observed.Refused, d.Observed.Undeleted
+	in.Observed.CRDs, in.Observed.Refused, in.Observed.DeletionRefused = d.Observed.CRDs, d.Observed.Refused, d.Observed.DeletionRefused
 }
 
 // rendering is what the objects of a version depend on, except for the certificates.

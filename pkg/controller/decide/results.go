@@ -69,7 +69,7 @@ type Refused struct {
 
 func (r Refused) addTo(d *decision) {
 	key := r.Step.Key()
-	d.Observed.Refused[key], d.Observed.Undeleted[key] = r.Why, r.Step.Verb == rollout.Delete
+	d.Observed.Refused[key], d.Observed.DeletionRefused[key] = r.Why, r.Step.Verb == rollout.Delete
 	switch {
 	case r.Unanswered:
 		d.Observed.Unanswered[key] = true

@@ -13,13 +13,15 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/decide"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/live"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/subscriptions"
 )
 
-// awaitSubscription returns ErrStale while the caches lack the Subscription of a version for which nothing is written
-// yet. Watches of two kinds are not ordered: without its config, another provider would issue the first certificate.
+// awaitSubscription returns ErrStale while the caches lack the Subscription of a version without Deployments and without a
+// WebhookRollout. Watches of two kinds are not ordered: without its config, another provider would issue the first certificate.
 func (g *Gatherer) awaitSubscription(ctx context.Context, s *decide.Facts) error {
-	if s.Rollout != nil || len(s.Observed.Deployments) > 0 || s.Config.Subscription != "" {
+	known := s.Config.Subscription != "" || s.Rollout != nil || len(s.Observed.Deployments) > 0
+	if known || s.Failure != nil || !csvspec.HasRegistrations(s.CSV) {
 		return nil
 	}
 	list, err := g.OLM.Subscriptions(s.CSV.Namespace).List(ctx, metav1.ListOptions{})
