@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
@@ -114,11 +115,19 @@ func (c *claim) namespace() string { return c.rival.Scope.Group.Namespace }
 
 // equals reports whether two claims of one key give the same right to the same.
 func (c *claim) equals(other *claim) bool {
-	if (c.rival.CSV == nil) != (other.rival.CSV == nil) || c.rival.Scope.Group.UID != other.rival.Scope.Group.UID {
-		return false
+	return c.right() == other.right() && slices.Equal(c.provided, other.provided) && slices.Equal(c.covered, other.covered)
+}
+
+type right struct {
+	group, csv types.UID
+	standing   int
+}
+
+func (c *claim) right() right {
+	if c.rival.CSV == nil { // the list of the OperatorGroup
+		return right{group: c.rival.Scope.Group.UID}
 	}
-	same := slices.Equal(c.provided, other.provided) && slices.Equal(c.covered, other.covered)
-	return same && (c.rival.CSV == nil || c.rival.CSV.UID == other.rival.CSV.UID && c.rival.standing() == other.rival.standing())
+	return right{c.rival.Scope.Group.UID, c.rival.CSV.UID, c.rival.standing()}
 }
 
 // byRight orders claims: an administrator's list first, which needs no better right.

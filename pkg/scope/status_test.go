@@ -37,6 +37,11 @@ func TestGroupStatus(t *testing.T) {
 	statusOf := func(updated *metav1.Time, namespaces []string, conditions ...metav1.Condition) operatorsv1.OperatorGroupStatus {
 		return operatorsv1.OperatorGroupStatus{Namespaces: namespaces, LastUpdated: updated, Conditions: conditions}
 	}
+	referring := func(updated metav1.Time) operatorsv1.OperatorGroupStatus {
+		status := statusOf(&updated, []string{"red"})
+		status.ServiceAccountRef = &corev1.ObjectReference{APIVersion: "v1", Kind: "ServiceAccount", Namespace: "own", Name: "installer", UID: "uid-of-installer"}
+		return status
+	}
 	withAccount := func(status operatorsv1.OperatorGroupStatus) operatorsv1.OperatorGroupStatus {
 		status.ServiceAccountRef = account
 		return status
@@ -68,6 +73,9 @@ func TestGroupStatus(t *testing.T) {
 				Message: "annotation olm.providedAPIs is not written: forbidden",
 			}),
 		},
+		"its ServiceAccount is as before": {
+			group: groupOf("a", targeting("red"), actingAs("installer")), account: installer, before: referring(morning), want: referring(morning),
+		},
 		"nothing changed": {
 			group:  groupOf("a", targeting("red", "blue")),
 			before: withAccount(statusOf(&morning, []string{"blue", "red"}, other)),
@@ -97,11 +105,12 @@ func TestGroupStatus(t *testing.T) {
 		"a ServiceAccount that exists": {
 			group: groupOf("a", targeting("red"), actingAs("installer")), account: installer,
 			before: statusOf(&morning, []string{"red"}, missingAccount(morning)),
-			want: func() operatorsv1.OperatorGroupStatus {
-				status := statusOf(&at, []string{"red"})
-				status.ServiceAccountRef = &corev1.ObjectReference{APIVersion: "v1", Kind: "ServiceAccount", Namespace: "own", Name: "installer", UID: "uid-of-installer"}
-				return status
-			}(),
+			want:   referring(at),
+		},
+		"another ServiceAccount": {
+			group: groupOf("a", targeting("red"), actingAs("installer")), account: installer,
+			before: operatorsv1.OperatorGroupStatus{Namespaces: []string{"red"}, ServiceAccountRef: &corev1.ObjectReference{Name: "other"}},
+			want:   referring(at),
 		},
 		"a ServiceAccount that is not": {
 			group:  groupOf("a", targeting("red"), actingAs("installer")),
@@ -153,6 +162,11 @@ func TestGroupStatus(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestRefusedLabels(t *testing.T) {
+	same(t, "message", "Namespace red: denied: let the manager change the labels of these Namespaces, or remove them from the OperatorGroup",
+		RefusedLabels([]string{"red"}, map[string]string{"red": "denied"}))
 }
 
 var emptyIsNil = cmp.Transformer("emptyIsNil", func(conditions []metav1.Condition) map[string]metav1.Condition {
