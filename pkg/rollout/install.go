@@ -86,10 +86,11 @@ func (p *planner) rollOut(d render.Deployment) deploymentView {
 	if live := p.Observed.Deployments[name]; reason != "" && p.Upgrade.notStarted(live) && !p.Upgrade.lost(name, live) {
 		return p.notStartedView(d, reason, message)
 	}
-	if d.Service == nil && p.Observed.Deployments[name] != nil && p.servesRegistration(name) { // Its next pods have no certificate.
-		return deploymentView{name: name, progress: p.progressOf(d)}
+	if kept := p.maintainer.stillServing(d); kept != nil {
+		d.Object = kept // The maintainer writes what else its webhooks need.
+	} else {
+		p.maintainer.rolledOut[name] = true
 	}
-	p.maintainer.rolledOut[name] = true
 	if d.Service != nil {
 		p.plan.ensure(d.Service, lookUp(p.Observed.Services, d.Service.Name))
 		p.plan.ensureGrant(d.Role, d.RoleBinding, p.plan.ensureAlways)

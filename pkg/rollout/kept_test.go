@@ -217,14 +217,20 @@ func TestKeptRegistrationIsDeletedOnce(t *testing.T) {
 	}
 }
 
-// A Deployment whose last webhook is undeclared is rolled out when no registration calls it: its next pods have no certificate.
+// A Deployment whose last webhook is undeclared has the certificate until no registration calls it.
 func TestLastWebhookOfADeployment(t *testing.T) {
 	c := installed(t, webhookOf("manager"))
 	_, message := c.keep("v.manager.example.com")
 	c.CSV.Spec.WebhookDefinitions = nil
-	installtest.Same(t, "steps", []string{"delete ValidatingWebhookConfiguration v.manager.example.com"}, stepsOf(c.reconcileContest()))
+	c.spec("manager").Spec.Template.Spec.Containers[0].Image = "shop:2"
+	installtest.Same(t, "steps", []string{
+		`update Deployment shop/manager: metadata.labels.olm.deployment-spec-hash, spec.template.spec.containers[name="manager"].image`,
+		"delete ValidatingWebhookConfiguration v.manager.example.com",
+	}, stepsOf(c.reconcileContest()))
+	c.becomeAvailable("manager")
 	plan := c.reconcileContest()
 	installtest.None(t, "steps while it stays", plan.Steps)
+	installtest.Same(t, "volumes while it stays", 2, c.volumesOf("manager"))
 	installtest.Same(t, "condition", "UnregistrationRefused: "+message, conditionOf(plan, "UnregistrationRefused"))
 	c.Secrets["manager"] = secretOf("manager")
 	c.trustsTheNext("v.manager.example.com")
@@ -233,6 +239,24 @@ func TestLastWebhookOfADeployment(t *testing.T) {
 	c.remove(c.validatingNamed("v.manager.example.com"))
 	installtest.Same(t, "steps afterwards", []string{"update Deployment shop/manager: metadata.labels.olm.deployment-spec-hash"}, stepsOf(c.reconcileContest()))
 	installtest.None(t, "further steps", c.reconcileContest().Steps)
+	installtest.Same(t, "volumes afterwards", 0, c.volumesOf("manager"))
+}
+
+// The same holds for a Deployment whose last webhook moves: API servers call it until the other Deployment serves.
+func TestLastWebhookOfADeploymentMoves(t *testing.T) {
+	c := installed(t, webhookOf("first"), webhookOf("second"))
+	c.CSV.Spec.WebhookDefinitions[0].DeploymentName = "second"
+	c.becomeUnavailable("second")
+	c.reconcile()
+	installtest.Same(t, "volumes of the first Deployment", 2, c.volumesOf("first"))
+	for range 3 {
+		c.reconcileLater("first", "second")
+	}
+	installtest.Same(t, "volumes of the first Deployment afterwards", 0, c.volumesOf("first"))
+}
+
+func (c *cluster) volumesOf(deployment string) int {
+	return len(c.Observed.Deployments[deployment].Spec.Template.Spec.Volumes)
 }
 
 // No object is deleted twice, and no client recreates one that is being deleted.

@@ -90,6 +90,17 @@ func (m *maintainer) maintain() {
 	}
 }
 
+// stillServing returns a Deployment of which no webhook is declared any more, with the certificate that it serves until its
+// webhooks are unregistered or moved; nil if nothing calls it.
+func (m *maintainer) stillServing(d render.Deployment) *appsv1.Deployment {
+	for _, served := range m.Maintained {
+		if d.Service == nil && served.Object.Name == d.Object.Name && csvspec.HasOwnerLabels(served.Object, m.CSV) {
+			return served.Object
+		}
+	}
+	return nil
+}
+
 // maintainBackend repairs the backend, unless the ClusterServiceVersion rolls it out.
 func (m *maintainer) maintainBackend(d render.Deployment, live *appsv1.Deployment) {
 	declared := !slices.ContainsFunc(d.Webhooks, func(w render.Webhook) bool { return !m.asDeclared(w) })

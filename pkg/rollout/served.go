@@ -206,10 +206,6 @@ func (f *facts) isCalled(deployment string) bool {
 			return true
 		}
 	}
-	return f.servesRegistration(deployment)
-}
-
-func (f *facts) servesRegistration(deployment string) bool {
 	return slices.ContainsFunc(f.Observed.registrations(), func(live registration.Registration) bool { return f.calls(live, deployment) })
 }
 

@@ -7,12 +7,10 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/registration"
 )
 
-// ToMaintain returns versions with a registration that stays as it is until its new declaration is served, or until it can be
-// deleted.
+// ToMaintain returns versions with a registration that stays as it is until its new declaration is served, or it is deleted.
 func (in Input) ToMaintain() []*operatorsv1alpha1.ClusterServiceVersion {
 	versions := in.Upgrade.From
 	switch {
@@ -35,59 +33,45 @@ func (in Input) ToMaintain() []*operatorsv1alpha1.ClusterServiceVersion {
 	return all
 }
 
-// ServedOtherwise returns the live descriptions that are declared otherwise now, and undeclared ones whose registration stays.
+// ServedOtherwise returns the live descriptions that are now declared otherwise, or not at all.
 func (in Input) ServedOtherwise(served *operatorsv1alpha1.ClusterServiceVersion, deployment string) []operatorsv1alpha1.WebhookDescription {
 	registrations, otherwise := in.Observed.registrations(), in.declaresOtherwise(served)
 	return slices.DeleteFunc(csvspec.Descriptions(served, deployment), func(d operatorsv1alpha1.WebhookDescription) bool {
-		if d.Type == operatorsv1alpha1.ConversionWebhook {
-			return !in.converts(served, d) || !otherwise(d, false)
-		}
-		live := in.servedRegistration(served, d, registrations)
-		return live == nil || !otherwise(d, in.Observed.staysRegistered(live))
+		return !in.isServed(served, d, registrations) || !otherwise(d)
 	})
 }
 
-func (in Input) converts(served *operatorsv1alpha1.ClusterServiceVersion, d operatorsv1alpha1.WebhookDescription) bool {
+func (in Input) isServed(served *operatorsv1alpha1.ClusterServiceVersion, d operatorsv1alpha1.WebhookDescription, registrations []registration.Registration) bool {
 	s := asServed{csv: served, observed: in.Observed}
-	return slices.ContainsFunc(d.ConversionCRDs, func(name string) bool {
-		crd := in.Observed.CRDs[name]
-		return crd != nil && s.converter(crd) == d.DeploymentName
-	})
-}
-
-// servedRegistration returns nil if no Deployment of the name serves the webhook.
-func (in Input) servedRegistration(served *operatorsv1alpha1.ClusterServiceVersion, d operatorsv1alpha1.WebhookDescription, registrations []registration.Registration) drift.Object {
-	s := asServed{csv: served, observed: in.Observed}
-	for _, live := range registrations {
-		called := registration.ServiceOf(live.Object)
-		if csvspec.IdentityOf(d).Registers(live.Kind, live.Object) && csvspec.HasOwnerLabels(live.Object, served) &&
-			called != nil && called.Namespace == served.Namespace && s.deploymentBehind(called.Name) == d.DeploymentName {
-			return live.Object
-		}
+	if d.Type == operatorsv1alpha1.ConversionWebhook {
+		return slices.ContainsFunc(d.ConversionCRDs, func(name string) bool {
+			crd := in.Observed.CRDs[name]
+			return crd != nil && s.converter(crd) == d.DeploymentName
+		})
 	}
-	return nil
+	return slices.ContainsFunc(registrations, func(live registration.Registration) bool {
+		called := registration.ServiceOf(live.Object)
+		return csvspec.IdentityOf(d).Registers(live.Kind, live.Object) && csvspec.HasOwnerLabels(live.Object, served) &&
+			called != nil && called.Namespace == served.Namespace && s.deploymentBehind(called.Name) == d.DeploymentName
+	})
 }
 
-// Undeclared webhooks are unregistered, unless their registration stays. An undeclared conversion ends when no object needs it.
-func (in Input) declaresOtherwise(served *operatorsv1alpha1.ClusterServiceVersion) func(_ operatorsv1alpha1.WebhookDescription, stays bool) bool {
+// Undeclared webhooks are maintained until they are unregistered, and an undeclared conversion until no object needs it.
+func (in Input) declaresOtherwise(served *operatorsv1alpha1.ClusterServiceVersion) func(operatorsv1alpha1.WebhookDescription) bool {
 	if served.UID != in.CSV.UID {
 		changes := render.Changes(served, in.CSV)
-		return func(d operatorsv1alpha1.WebhookDescription, stays bool) bool {
+		return func(d operatorsv1alpha1.WebhookDescription) bool {
 			change := changes[csvspec.IdentityOf(d)]
-			return change == render.Moved || change == render.Changed || change == render.Removed && (stays || d.Type == operatorsv1alpha1.ConversionWebhook)
+			return change == render.Moved || change == render.Changed || change == render.Removed
 		}
 	}
 	declared := in.declared()
-	return func(d operatorsv1alpha1.WebhookDescription, stays bool) bool {
+	return func(d operatorsv1alpha1.WebhookDescription) bool {
 		isConversion, moved := d.Type == operatorsv1alpha1.ConversionWebhook, declared[csvspec.IdentityOf(d)]
-		switch {
-		case isConversion && moved == "":
+		if isConversion && moved == "" {
 			return !csvspec.HasDeployment(in.CSV, d.DeploymentName)
-		case moved == "":
-			return stays
-		default:
-			return moved != d.DeploymentName && !(isConversion && len(in.Upgrade.From) > 0) // the previous version has it
 		}
+		return moved != d.DeploymentName && !(isConversion && len(in.Upgrade.From) > 0) // the previous version has it
 	}
 }
 
