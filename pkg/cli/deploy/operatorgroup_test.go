@@ -8,6 +8,7 @@ import (
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
@@ -42,11 +43,10 @@ func TestAdoptGroup(t *testing.T) {
 
 // An existing group decides, unless the administrator chooses otherwise for the only operator there.
 func TestWatched(t *testing.T) {
-	groups := func(specs ...operatorsv1.OperatorGroupSpec) (all []operatorsv1.OperatorGroup) {
-		for _, spec := range specs {
-			all = append(all, operatorsv1.OperatorGroup{ObjectMeta: metav1.ObjectMeta{Namespace: "shop-operator", Name: "shop"}, Spec: spec})
-		}
-		return all
+	groups := func(specs ...operatorsv1.OperatorGroupSpec) []operatorsv1.OperatorGroup {
+		return lists.Map(specs, func(spec operatorsv1.OperatorGroupSpec) operatorsv1.OperatorGroup {
+			return operatorsv1.OperatorGroup{ObjectMeta: metav1.ObjectMeta{Namespace: "shop-operator", Name: "shop"}, Spec: spec}
+		})
 	}
 	named := func(namespaces ...string) operatorsv1.OperatorGroupSpec {
 		return operatorsv1.OperatorGroupSpec{TargetNamespaces: namespaces}

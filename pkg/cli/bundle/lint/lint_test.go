@@ -58,13 +58,8 @@ func TestEveryCheckIsExplained(t *testing.T) {
 
 // codes are those of findings that are not waived.
 func codes(r Report) []string {
-	var all []string
-	for _, f := range r.Findings {
-		if f.Waived == "" && !slices.Contains(all, f.Code) {
-			all = append(all, f.Code)
-		}
-	}
-	return all
+	all := lists.FilterMap(r.Findings, func(f Finding) (string, bool) { return f.Code, f.Waived == "" })
+	return lists.Unique(all, func(code string) string { return code })
 }
 
 var must = installtest.Must

@@ -134,12 +134,9 @@ func TestOwnPermissionsAreNoExposure(t *testing.T) {
 			for i, text := range c.objects {
 				files["manifests/"+string(rune('d'+i))+".yaml"] = &fstest.MapFile{Data: []byte(text)}
 			}
-			var found []string
-			for _, f := range Run(bundle.InspectFS(files, "test")).Findings {
-				if strings.HasPrefix(f.File, "manifests/") && f.File != "manifests/csv.yaml" && slices.Contains([]string{"unbound-role", "grants-to-others", "token-secret"}, f.Code) {
-					found = append(found, f.Code)
-				}
-			}
+			found := lists.FilterMap(Run(bundle.InspectFS(files, "test")).Findings, func(f Finding) (string, bool) {
+				return f.Code, strings.HasPrefix(f.File, "manifests/") && f.File != "manifests/csv.yaml" && slices.Contains([]string{"unbound-role", "grants-to-others", "token-secret"}, f.Code)
+			})
 			installtest.Same(t, "findings", c.want, strings.Join(found, " "))
 		})
 	}
