@@ -40,9 +40,7 @@ func TestExamplesAreStrictlyValid(t *testing.T) {
 func TestEveryCheckIsExplained(t *testing.T) {
 	seen := map[string]bool{}
 	for _, c := range Checks() {
-		if seen[c.Code] {
-			t.Errorf("two checks have the code %s", c.Code)
-		}
+		installtest.Same(t, "another check has the code "+c.Code, false, seen[c.Code])
 		seen[c.Code] = true
 		if c.Code != strings.ToLower(c.Code) || strings.ContainsAny(c.Code, " _.") {
 			t.Errorf("%q is no code", c.Code)
