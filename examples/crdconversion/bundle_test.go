@@ -27,17 +27,12 @@ func TestConversionWebhook(t *testing.T) {
 	webhook := bundletest.Webhook(t, csvFile("bundle-v2"), newWebhook())
 
 	for _, mode := range csv.Spec.InstallModes {
-		if mode.Supported != (mode.Type == operatorsv1alpha1.InstallModeTypeAllNamespaces) {
-			t.Errorf("install mode %s: supported is %v", mode.Type, mode.Supported)
-		}
+		installtest.Same(t, "supported install mode "+string(mode.Type), mode.Type == operatorsv1alpha1.InstallModeTypeAllNamespaces, mode.Supported)
 	}
 	installtest.Same(t, "conversionCRDs", []string{crd.Name}, webhook.ConversionCRDs)
-	if !slices.ContainsFunc(csv.Spec.CustomResourceDefinitions.Owned, func(d operatorsv1alpha1.CRDDescription) bool { return d.Name == crd.Name }) {
-		t.Errorf("%s is not owned", crd.Name)
-	}
-	if crd.Spec.PreserveUnknownFields {
-		t.Error("preserveUnknownFields is true")
-	}
+	owned := slices.ContainsFunc(csv.Spec.CustomResourceDefinitions.Owned, func(d operatorsv1alpha1.CRDDescription) bool { return d.Name == crd.Name })
+	installtest.Same(t, crd.Name+" is owned", true, owned)
+	installtest.Same(t, "preserveUnknownFields", false, crd.Spec.PreserveUnknownFields)
 }
 
 // With None, the API server would drop fields until the webhook is registered.
@@ -54,9 +49,7 @@ func TestConversionIsNeverNone(t *testing.T) {
 }
 
 func TestUpgrade(t *testing.T) {
-	if replaces := bundletest.CSV(t, csvFile("bundle-v2")).Spec.Replaces; replaces != bundletest.CSV(t, csvFile("bundle-v1")).Name {
-		t.Errorf("v2 replaces %s", replaces)
-	}
+	installtest.Same(t, "v2 replaces", bundletest.CSV(t, csvFile("bundle-v1")).Name, bundletest.CSV(t, csvFile("bundle-v2")).Spec.Replaces)
 	before, after := readCRD(t, "bundle-v1").Spec.Versions[0], readCRD(t, "bundle-v2").Spec.Versions[0]
 	if !before.Storage || after.Storage {
 		t.Errorf("v1 is what is stored: %v before, %v after", before.Storage, after.Storage)

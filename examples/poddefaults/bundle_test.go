@@ -26,13 +26,9 @@ func TestOwnPodsCanAlwaysStart(t *testing.T) {
 	selector, err := metav1.LabelSelectorAsSelector(csv.Spec.WebhookDefinitions[0].ObjectSelector)
 	installtest.Must(t, err)
 	for _, d := range csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
-		if selector.Matches(labels.Set(d.Spec.Template.Labels)) {
-			t.Errorf("the webhook is called for the pods of Deployment %s", d.Name)
-		}
+		installtest.Same(t, "the webhook is called for the pods of Deployment "+d.Name, false, selector.Matches(labels.Set(d.Spec.Template.Labels)))
 	}
-	if !selector.Matches(labels.Set{"app.kubernetes.io/name": "notebook"}) {
-		t.Error("the webhook is not called for other pods")
-	}
+	installtest.Same(t, "the webhook is called for other pods", true, selector.Matches(labels.Set{"app.kubernetes.io/name": "notebook"}))
 }
 
 func TestDeployments(t *testing.T) {
@@ -51,11 +47,7 @@ func TestSamples(t *testing.T) {
 	for file, denied := range map[string]bool{"samples/pod.yaml": false, "samples/pod-conflict.yaml": true} {
 		pod := bundletest.Read[corev1.Pod](t, file)
 		selected := merge.Select(&pod, "", []*merge.Selectable{selectable})
-		if len(selected) != 1 {
-			t.Errorf("%s is not selected", file)
-		}
-		if err := merge.Apply(&pod, selected); (err != nil) != denied {
-			t.Errorf("%s: %v", file, err)
-		}
+		installtest.Same(t, "PodDefaults that select "+file, 1, len(selected))
+		installtest.Same(t, file+" is denied", denied, merge.Apply(&pod, selected) != nil)
 	}
 }

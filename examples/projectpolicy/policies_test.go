@@ -1,10 +1,8 @@
 package main
 
 import (
-	"context"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -13,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic/fake"
 	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/client-go/tools/cache"
@@ -31,9 +28,9 @@ func TestPoliciesFollowTheCluster(t *testing.T) {
 
 	wantBroken := func(name string, want ...string) {
 		t.Helper()
-		until(t, func() bool {
+		installtest.Eventually(t, "the policies broken by namespace "+name, func() bool {
 			return cmp.Equal(want, brokenBy(store, name), cmpopts.EquateEmpty())
-		}, "the policies broken by namespace "+name)
+		})
 	}
 	wantBroken("alpha", "b-teams")
 
@@ -41,11 +38,11 @@ func TestPoliciesFollowTheCluster(t *testing.T) {
 	wantBroken("alpha")
 
 	update(t, client, object("b-teams", 3, "a(b"))
-	until(t, func() bool { return cmp.Equal([]string{"b-teams"}, store.Snapshot().broken) }, "the policy is known to be broken")
+	installtest.Eventually(t, "the policy is known to be broken", func() bool { return cmp.Equal([]string{"b-teams"}, store.Snapshot().broken) })
 	wantBroken("c", "a-names")
 
 	installtest.Must(t, client.Resource(policy.Resource).Delete(t.Context(), "b-teams", metav1.DeleteOptions{}))
-	until(t, func() bool { return len(store.Snapshot().broken) == 0 }, "the deleted policy is forgotten")
+	installtest.Eventually(t, "the deleted policy is forgotten", func() bool { return len(store.Snapshot().broken) == 0 })
 	wantBroken("c", "a-names")
 }
 
@@ -64,7 +61,7 @@ func TestStatusSaysWhetherAPolicyIsEnforced(t *testing.T) {
 			Message: "All patterns are valid; the policy is enforced.",
 		},
 	} {
-		until(t, func() bool { return len(conditions(t, client, name)) > 0 }, "the status of "+name)
+		installtest.Eventually(t, "the status of "+name, func() bool { return len(conditions(t, client, name)) > 0 })
 		installtest.Same(t, "conditions of "+name, []metav1.Condition{want}, conditions(t, client, name), ignoreTime)
 	}
 }
@@ -90,7 +87,7 @@ func TestStatusIsWrittenOnceByTwoReplicas(t *testing.T) {
 		{policies: client.Resource(policy.Resource), lister: lister()},
 	}
 	installtest.Must(t, replicas[0].reconcile(t.Context(), name))
-	until(t, func() bool { return replicas[1].reconcile(t.Context(), name) == nil }, "the second replica sees what the first has written")
+	installtest.Eventually(t, "the second replica sees what the first has written", func() bool { return replicas[1].reconcile(t.Context(), name) == nil })
 	if len(conditions(t, client, "names")) != 1 {
 		t.Errorf("conditions are %v", conditions(t, client, "names"))
 	}
@@ -108,11 +105,7 @@ func TestIsReported(t *testing.T) {
 		"the other verdict":       {there: []metav1.Condition{{Type: "Valid", Status: metav1.ConditionTrue, ObservedGeneration: 2}}},
 		"the same in other words": {there: []metav1.Condition{{Type: "Valid", Status: metav1.ConditionFalse, ObservedGeneration: 2, Message: "old words"}}, want: true},
 	} {
-		t.Run(name, func(t *testing.T) {
-			if got := isReported(test.there, now); got != test.want {
-				t.Errorf("got %v", got)
-			}
-		})
+		installtest.Same(t, name+": it is reported", test.want, isReported(test.there, now))
 	}
 }
 
@@ -145,16 +138,6 @@ func follow(t *testing.T, client *fake.FakeDynamicClient) *policyStore {
 	store := newPolicyStore()
 	installtest.Must(t, store.Follow(t.Context(), client))
 	return store
-}
-
-func until(t *testing.T, condition func() bool, what string) {
-	t.Helper()
-	err := wait.PollUntilContextTimeout(t.Context(), 5*time.Millisecond, 10*time.Second, true, func(context.Context) (bool, error) {
-		return condition(), nil
-	})
-	if err != nil {
-		t.Fatalf("gave up waiting: %s", what)
-	}
 }
 
 func brokenBy(store *policyStore, namespace string) []string {

@@ -48,7 +48,6 @@ func TestCatalogueOfTheInstallation(t *testing.T) {
 	file := bundletest.Read[corev1.ConfigMap](t, "install/catalogue.yaml")
 	catalogue, err := labelling.ParseCatalogue([]byte(file.Data["volumes.yaml"]))
 	installtest.Must(t, err)
-	if _, known := catalogue[labelling.Volume{Driver: "disk.csi.example.com", Handle: "vol-0001"}]; !known {
-		t.Error("it does not know the volume of samples/persistentvolume.yaml")
-	}
+	_, known := catalogue[labelling.Volume{Driver: "disk.csi.example.com", Handle: "vol-0001"}]
+	installtest.Same(t, "it knows the volume of samples/persistentvolume.yaml", true, known)
 }

@@ -13,7 +13,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 
@@ -38,12 +37,10 @@ func TestControllerLabelsWhatIsThere(t *testing.T) {
 		"half":     {"zone": "north", "region": "cold", "mine": "stays"},
 		"other":    {"zone": "south", "region": "cold"},
 	} {
-		eventually(t, func() bool { return cmp.Equal(want, labelsOf(t, client, name)) }, name+" has its labels")
+		installtest.Eventually(t, name+" has its labels", func() bool { return cmp.Equal(want, labelsOf(t, client, name)) })
 	}
 	for _, name := range []string{"unknown", "local"} {
-		if got := labelsOf(t, client, name); len(got) > 0 {
-			t.Errorf("%s has labels %v", name, got)
-		}
+		installtest.Same(t, "the number of labels of "+name, 0, len(labelsOf(t, client, name)))
 	}
 }
 
@@ -58,7 +55,7 @@ func TestControllerTriesAgain(t *testing.T) {
 	})
 	p := &failingOnce{known: known{{Driver: "d", Handle: "vol-1"}: {"zone": "north"}}}
 	runController(t, client, p)
-	eventually(t, func() bool { return labelsOf(t, client, "pv")["zone"] == "north" }, "pv is labelled")
+	installtest.Eventually(t, "pv is labelled", func() bool { return labelsOf(t, client, "pv")["zone"] == "north" })
 	if !p.failed.Load() || conflicts.Load() < 2 {
 		t.Errorf("the provider failed: %v; writes: %d", p.failed.Load(), conflicts.Load())
 	}
@@ -114,14 +111,4 @@ func labelsOf(t *testing.T, client *fake.Clientset, name string) map[string]stri
 	pv, err := client.CoreV1().PersistentVolumes().Get(t.Context(), name, metav1.GetOptions{})
 	installtest.Must(t, err)
 	return pv.Labels
-}
-
-func eventually(t *testing.T, condition func() bool, what string) {
-	t.Helper()
-	err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, 10*time.Second, true, func(context.Context) (bool, error) {
-		return condition(), nil
-	})
-	if err != nil {
-		t.Fatalf("never: %s", what)
-	}
 }

@@ -1,14 +1,10 @@
 package main
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/volumelabels/labelling"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
@@ -22,9 +18,8 @@ func TestFileIsReadAgainWhenItChanges(t *testing.T) {
 		t.Helper()
 		labels, found, err := p.Labels(t.Context(), disk)
 		installtest.Must(t, err)
-		if diff := cmp.Diff(want, labels); diff != "" || found != wantFound {
-			t.Errorf("found %v, labels (-want +got):\n%s", found, diff)
-		}
+		installtest.Same(t, "labels", want, labels)
+		installtest.Same(t, "they are found", wantFound, found)
 	}
 
 	replaceFile(t, p.path, `volumes: [{driver: disk.csi.example.com, handle: vol-1, labels: {zone: north}}]`)
@@ -38,14 +33,12 @@ func TestFileIsReadAgainWhenItChanges(t *testing.T) {
 func TestFileIsNotReadWhileItIsTheSame(t *testing.T) {
 	p := &fileProvider{path: filepath.Join(t.TempDir(), "volumes.yaml")}
 	replaceFile(t, p.path, `volumes: [{driver: disk.csi.example.com, handle: vol-1, labels: {zone: north}}]`)
-	if _, _, err := p.Labels(t.Context(), disk); err != nil {
-		t.Fatal(err)
-	}
+	_, _, err := p.Labels(t.Context(), disk)
+	installtest.Must(t, err)
 	p.catalogue = labelling.Catalogue{disk: {"zone": "remembered"}}
 	labels, _, err := p.Labels(t.Context(), disk)
-	if err != nil || labels["zone"] != "remembered" {
-		t.Errorf("got %v, %v", labels, err)
-	}
+	installtest.Must(t, err)
+	installtest.Same(t, "zone", "remembered", labels["zone"])
 }
 
 func TestFileThatCannotBeUsed(t *testing.T) {
@@ -56,14 +49,11 @@ func TestFileThatCannotBeUsed(t *testing.T) {
 	replaceFile(t, p.path, `volumes: [{}]`)
 	for range 2 { // the second time from memory
 		_, _, err := p.Labels(t.Context(), disk)
-		if err == nil || !strings.Contains(err.Error(), "volumes.yaml: volumes[0]: driver and handle must both be set") {
-			t.Errorf("a file with a mistake: %v", err)
-		}
+		installtest.Error(t, "volumes.yaml: volumes[0]: driver and handle must both be set", err)
 	}
 	replaceFile(t, p.path, `volumes: []`)
-	if _, _, err := p.Labels(t.Context(), disk); err != nil {
-		t.Errorf("once it is fixed: %v", err)
-	}
+	_, _, err := p.Labels(t.Context(), disk)
+	installtest.Must(t, err)
 }
 
 // A read can fail for a temporary reason, such as missing file descriptors, without a change of the file.
@@ -71,13 +61,12 @@ func TestFailedReadIsRepeated(t *testing.T) {
 	p := &fileProvider{path: filepath.Join(t.TempDir(), "volumes.yaml")}
 	replaceFile(t, p.path, `volumes: [{driver: disk.csi.example.com, handle: vol-1, labels: {zone: north}}]`)
 	p.readFile = func(string) ([]byte, error) { return nil, syscall.EMFILE }
-	if _, _, err := p.Labels(t.Context(), disk); !errors.Is(err, syscall.EMFILE) {
-		t.Errorf("a file that cannot be read: %v", err)
-	}
+	_, _, err := p.Labels(t.Context(), disk)
+	installtest.ErrorIs(t, syscall.EMFILE, err)
 	p.readFile = nil
-	if labels, _, err := p.Labels(t.Context(), disk); err != nil || labels["zone"] != "north" {
-		t.Errorf("once it can be read: %v, %v", labels, err)
-	}
+	labels, _, err := p.Labels(t.Context(), disk)
+	installtest.Must(t, err)
+	installtest.Same(t, "zone", "north", labels["zone"])
 }
 
 func replaceFile(t *testing.T, path, text string) {

@@ -30,10 +30,7 @@ func TestParseIgnoresOtherBlocks(t *testing.T) {
 // The limit on the size of a bundle never removes the CA of the certificate that pods are given.
 // The CA of another issuer may be older or newer than all others.
 func TestTrustworthyKeepsNeededCAs(t *testing.T) {
-	var all []*x509.Certificate
-	for number := range int64(maxAuthorities + 6) {
-		all = append(all, parse(minted(t, 1+number, start).CA)...)
-	}
+	all := parse(cas(installtest.Times(maxAuthorities+6, func(i int) Generation { return minted(t, int64(1+i), start) })...))
 	for i, needed := range all {
 		kept := trustworthy(all, start, needed, all[len(all)/2])
 		if len(kept) != maxAuthorities || !slices.ContainsFunc(kept, needed.Equal) || !slices.ContainsFunc(kept, all[len(all)/2].Equal) {
@@ -112,11 +109,7 @@ func TestBundleOverflow(t *testing.T) {
 	const half, total = maxAuthorities / 2, maxAuthorities + 6
 	all := installtest.Times(total, func(i int) Generation { return minted(t, int64(total-i), start) })
 	numbers := func(from, to int) string {
-		var text []string
-		for ; from >= to; from-- {
-			text = append(text, fmt.Sprint(from))
-		}
-		return strings.Join(text, " ")
+		return strings.Join(installtest.Times(from-to+1, func(i int) string { return fmt.Sprint(from - i) }), " ")
 	}
 	oldest := " " + numbers(half, 1)
 	next, current, earlier := all[0], all[1], all[2:]

@@ -108,11 +108,7 @@ func trusting(generations ...Generation) Registration {
 }
 
 func cas(generations ...Generation) []byte {
-	var bundle []byte
-	for _, g := range generations {
-		bundle = append(bundle, g.CA...)
-	}
-	return bundle
+	return slices.Concat(lists.Map(generations, func(g Generation) []byte { return g.CA })...)
 }
 
 // verifies returns why an API server with this caBundle cannot call a pod that serves this certificate.

@@ -67,10 +67,8 @@ func TestGenerationNumbersContinue(t *testing.T) {
 		"pods were restarted for a later number": {Facts{Issued: &second, RestartedFor: "9"}, 10},
 		"another client's number":                {Facts{Issued: &second, RestartedFor: "99999999999"}, 8},
 	} {
-		t.Run(name, func(t *testing.T) {
-			test.facts.Provider, test.facts.Registrations, test.facts.Live, test.facts.Names = "theirs", registered, true, names
-			installtest.Same(t, "the generation", test.want, Decide(test.facts, DefaultPolicy(), start).Generation)
-		})
+		test.facts.Provider, test.facts.Registrations, test.facts.Live, test.facts.Names = "theirs", registered, true, names
+		installtest.Same(t, name+": the generation", test.want, Decide(test.facts, DefaultPolicy(), start).Generation)
 	}
 }
 

@@ -50,15 +50,11 @@ func TestMintLimitsTheCA(t *testing.T) {
 
 func TestMintNeverRepeatsACA(t *testing.T) {
 	one, two := parse(minted(t, 1, start).CA)[0], parse(minted(t, 1, start).CA)[0]
-	if bytes.Equal(one.RawSubject, two.RawSubject) {
-		t.Errorf("two CAs have the subject %q", one.Subject)
-	}
+	installtest.Same(t, "two CAs have the subject "+one.Subject.String(), false, bytes.Equal(one.RawSubject, two.RawSubject))
 	if len(one.SubjectKeyId) == 0 || bytes.Equal(one.SubjectKeyId, two.SubjectKeyId) {
 		t.Errorf("two CAs have the key id %x", one.SubjectKeyId)
 	}
-	if one.SerialNumber.Cmp(two.SerialNumber) == 0 {
-		t.Errorf("two CAs have the serial number %x", one.SerialNumber)
-	}
+	installtest.Same(t, "two CAs have the serial number "+one.SerialNumber.String(), false, one.SerialNumber.Cmp(two.SerialNumber) == 0)
 }
 
 func TestMintKeepsTheCommonNameWithinX520(t *testing.T) {
@@ -87,9 +83,8 @@ func TestNoSecretCanSign(t *testing.T) {
 				t.Fatalf("%s holds a %s that is no key: %v", key, block.Type, err)
 			}
 			for _, ca := range parse(slices.Concat(secret.Data[wellknown.KeyCA], secret.Data[wellknown.KeyPreviousCAs], secret.Data[wellknown.KeyNextCA])) {
-				if ca.PublicKey.(*ecdsa.PublicKey).Equal(signer.(*ecdsa.PrivateKey).Public()) {
-					t.Errorf("%s holds the private key of the CA %q", key, ca.Subject)
-				}
+				same := ca.PublicKey.(*ecdsa.PublicKey).Equal(signer.(*ecdsa.PrivateKey).Public())
+				installtest.Same(t, key+" holds the private key of the CA "+ca.Subject.String(), false, same)
 			}
 		}
 	}

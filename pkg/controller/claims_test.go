@@ -38,10 +38,9 @@ func teams(t testing.TB, number int) *Controller {
 		csv := &operatorsv1alpha1.ClusterServiceVersion{ObjectMeta: metav1.ObjectMeta{Namespace: name, Name: "op.v1", UID: types.UID("op-" + name), Generation: 1}}
 		csv.Spec.InstallModes = []operatorsv1alpha1.InstallMode{{Type: operatorsv1alpha1.InstallModeTypeOwnNamespace, Supported: true}}
 		csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs = []operatorsv1alpha1.StrategyDeploymentSpec{{Name: "server"}}
-		for kind := range 10 {
-			csv.Spec.CustomResourceDefinitions.Owned = append(csv.Spec.CustomResourceDefinitions.Owned,
-				operatorsv1alpha1.CRDDescription{Name: fmt.Sprintf("kinds%d.example.com", kind), Version: "v1", Kind: fmt.Sprint("Kind", kind)})
-		}
+		csv.Spec.CustomResourceDefinitions.Owned = installtest.Times(10, func(kind int) operatorsv1alpha1.CRDDescription {
+			return operatorsv1alpha1.CRDDescription{Name: fmt.Sprintf("kinds%d.example.com", kind), Version: "v1", Kind: fmt.Sprint("Kind", kind)}
+		})
 		csv.Spec.APIServiceDefinitions.Owned = []operatorsv1alpha1.APIServiceDescription{{Name: "ponds", Group: "example.com", Version: "v1", Kind: "Pond", DeploymentName: "server"}}
 		csv.CreationTimestamp = metav1.NewTime(time.Unix(int64(i), 0))
 		if i == 0 {
@@ -142,10 +141,7 @@ func TestNamespacesOfAGroup(t *testing.T) {
 	c := teams(t, 10)
 	group := c.caches.Groups.Get("team-7", "og").DeepCopy()
 	group.Generation++
-	group.Spec.TargetNamespaces = nil
-	for i := range 10 {
-		group.Spec.TargetNamespaces = append(group.Spec.TargetNamespaces, fmt.Sprintf("team-%d", i))
-	}
+	group.Spec.TargetNamespaces = installtest.Times(10, func(i int) string { return fmt.Sprintf("team-%d", i) })
 	c.handlers.GroupChanged(c.caches.Groups.Get("team-7", "og"), group)
 	keys := c.drain()
 	for _, name := range group.Spec.TargetNamespaces {

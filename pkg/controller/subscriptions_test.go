@@ -10,9 +10,11 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers/informerstest"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
@@ -100,10 +102,8 @@ func TestIssuerChanged(t *testing.T) {
 	}
 }
 
-func enqueued(c *Controller) (names []string) {
-	for _, k := range c.drain() {
-		names = append(names, k.Name)
-	}
+func enqueued(c *Controller) []string {
+	names := lists.Map(c.drain(), func(k queue.Key) string { return k.Name })
 	slices.Sort(names)
 	return names
 }

@@ -45,9 +45,7 @@ func TestStaticPodHasTimeToDrain(t *testing.T) {
 	b.RegisterController("persistentvolumes", idle)
 	b.RegisterWebhook("persistentvolumes", hosting.Webhook{Kinds: pods, Handler: hosting.Validating(admitAll)})
 	flags := b.Command().Flags()
-	if err := flags.Parse(pod.Spec.Containers[0].Args); err != nil {
-		t.Error(err)
-	}
+	hostingtest.Must(t, flags.Parse(pod.Spec.Containers[0].Args))
 	var drain time.Duration
 	for _, name := range []string{"drain-period", "drain-timeout"} {
 		d, err := flags.GetDuration(name)

@@ -1,6 +1,7 @@
 package merge_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -109,8 +110,6 @@ func TestConflictErrorSaysEverythingAtOnce(t *testing.T) {
 		pod := parse[corev1.Pod](t, `metadata: `+metadata)
 		pod.Labels = map[string]string{"team": "pod"}
 		err := merge.Apply(pod, specs(t, `labels: {team: one}`, `labels: {team: two}`))
-		if err == nil || err.Error() != want {
-			t.Errorf("got\n%v\nwant\n%s", err, want)
-		}
+		installtest.Same(t, "the error", want, fmt.Sprint(err))
 	}
 }

@@ -1,6 +1,7 @@
 package policy_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -137,11 +138,7 @@ func TestExplain(t *testing.T) {
 		},
 	}
 	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			if got := policy.Explain("shop", test.violations); got != test.want {
-				t.Errorf("got\n%s\nwant\n%s", got, test.want)
-			}
-		})
+		installtest.Same(t, name, test.want, policy.Explain("shop", test.violations))
 	}
 }
 
@@ -167,12 +164,8 @@ func TestCompileNamesEveryInvalidPattern(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			compiled, err := policy.Compile(&policy.ProjectPolicy{Spec: test.spec})
-			if err == nil || err.Error() != test.want {
-				t.Errorf("error is\n%v\nwant\n%s", err, test.want)
-			}
-			if compiled != nil {
-				t.Error("a policy with an invalid pattern must not be in force, even in part")
-			}
+			installtest.Same(t, "the error", test.want, fmt.Sprint(err))
+			installtest.Same(t, "a policy with an invalid pattern is in force, even in part", false, compiled != nil)
 		})
 	}
 }

@@ -1,6 +1,7 @@
 package labelling_test
 
 import (
+	"fmt"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -22,9 +23,8 @@ func TestVolumeOf(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, ok := labelling.VolumeOf(volume(t, `spec: {`+test.spec+`}`))
-			if got != test.want || ok != test.ok {
-				t.Errorf("got %v, %v, want %v, %v", got, ok, test.want, test.ok)
-			}
+			installtest.Same(t, "the volume", test.want, got)
+			installtest.Same(t, "it is known", test.ok, ok)
 		})
 	}
 }
@@ -89,16 +89,13 @@ volumes:
 volumes[2]: volume "h" of d is listed twice
 volumes[3].labels[-zone]: the key is not valid: name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')
 volumes[3].labels[zone]: "north 1" is not valid: a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')`
-	if err == nil || err.Error() != want {
-		t.Errorf("got\n%v\nwant\n%s", err, want)
-	}
+	installtest.Same(t, "the error", want, fmt.Sprint(err))
 }
 
 func TestParseCatalogueRefusesWhatItDoesNotKnow(t *testing.T) {
 	for _, text := range []string{"volumes: [{driver: d, handle: h, label: {}}]", "volumes: {}", "]"} {
-		if _, err := labelling.ParseCatalogue([]byte(text)); err == nil {
-			t.Errorf("%s is taken for a catalogue", text)
-		}
+		_, err := labelling.ParseCatalogue([]byte(text))
+		installtest.Same(t, text+" is taken for a catalogue", false, err == nil)
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
@@ -222,12 +223,10 @@ func TestKindsOfOtherGroups(t *testing.T) {
 		"manifests/good.yaml":    "apiVersion: shop.example.com/v1\nkind: Good\nmetadata: {name: e}\n",
 	}), "test")
 	all := installtest.OrPanic(Manifests(b, Options{AllowKinds: b.KindsToAllow(), Namespaced: map[schema.GroupKind]bool{{Group: "other.example.com", Kind: "Thing"}: false}}))
-	var got []string
-	for _, o := range all {
-		if o.GroupVersionKind().Group != "operators.coreos.com" && !strings.HasPrefix(o.GetName(), "shop.v1") {
-			got = append(got, o.GroupVersionKind().GroupKind().String()+" "+o.GetNamespace()+"/"+o.GetName())
-		}
-	}
+	got := lists.FilterMap(all, func(o *unstructured.Unstructured) (string, bool) {
+		text := o.GroupVersionKind().GroupKind().String() + " " + o.GetNamespace() + "/" + o.GetName()
+		return text, o.GroupVersionKind().Group != "operators.coreos.com" && !strings.HasPrefix(o.GetName(), "shop.v1")
+	})
 	slices.Sort(got)
 	want := []string{
 		"ClusterRole.other.example.com shop/a", "CustomResourceDefinition.apiextensions.k8s.io /goods.shop.example.com", "Good.shop.example.com /e",

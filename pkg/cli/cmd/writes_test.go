@@ -36,9 +36,7 @@ func TestCommandsWriteInKnownPlaces(t *testing.T) {
 		}
 	}
 	for name := range writers {
-		if !used[name] {
-			t.Errorf("%s of the list writes nothing", name)
-		}
+		installtest.Same(t, name+" of the list writes", true, used[name])
 	}
 }
 

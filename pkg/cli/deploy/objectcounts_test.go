@@ -24,9 +24,7 @@ func TestPopulation(t *testing.T) {
 		"in many namespaces": {many, "12 objects", "12 objects in namespaces: 1 in team-00, 1 in team-01, 1 in team-02, 1 in team-03, 1 in team-04, " +
 			"1 in team-05, 1 in team-06, 1 in team-07, 1 in team-08, 1 in team-09, the rest in 2 more"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			installtest.Same(t, "number", test.number, test.population.String())
-			installtest.Same(t, "by Namespace", test.byNamespace, test.population.byNamespace())
-		})
+		installtest.Same(t, name+": number", test.number, test.population.String())
+		installtest.Same(t, name+": by Namespace", test.byNamespace, test.population.byNamespace())
 	}
 }

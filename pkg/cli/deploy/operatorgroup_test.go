@@ -4,49 +4,63 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
-// An installation does not mark an existing group as created by a bundle.
-func TestAdoptGroup(t *testing.T) {
+// An installation does not mark an existing group or Subscription as created by a bundle.
+func TestAdopt(t *testing.T) {
 	ofBundle := map[string]string{wellknown.AnnotationCreatedBy: wellknown.CreatedByBundle}
 	group := func(name string, annotations map[string]string) operatorsv1.OperatorGroup {
 		return operatorsv1.OperatorGroup{ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: annotations}}
 	}
+	groups := func(live ...operatorsv1.OperatorGroup) func(*unstructured.Unstructured) {
+		return func(o *unstructured.Unstructured) { AdoptGroup(o, live) }
+	}
+	subscription := func(name, of string, annotations map[string]string) operatorsv1alpha1.Subscription {
+		return operatorsv1alpha1.Subscription{ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: annotations}, Spec: &operatorsv1alpha1.SubscriptionSpec{Package: of}}
+	}
+	subscriptions := func(live ...operatorsv1alpha1.Subscription) func(*unstructured.Unstructured) {
+		return func(o *unstructured.Unstructured) { AdoptSubscription(o, live, "shop") }
+	}
 	for name, test := range map[string]struct {
-		live     []operatorsv1.OperatorGroup
+		adopt    func(*unstructured.Unstructured)
 		want     string
 		ofBundle bool
 	}{
-		"none":                            {nil, "shop", true},
-		"one of a bundle":                 {[]operatorsv1.OperatorGroup{group("mall", ofBundle)}, "mall", true},
-		"one created by hand":             {[]operatorsv1.OperatorGroup{group("mall", nil)}, "mall", false},
-		"one that reports something else": {[]operatorsv1.OperatorGroup{group("mall", map[string]string{wellknown.AnnotationCreatedBy: "me"})}, "mall", false},
-		"two, and its name is by hand":    {[]operatorsv1.OperatorGroup{group("mall", ofBundle), group("shop", nil)}, "shop", false},
-		"two, and its name is a bundle":   {[]operatorsv1.OperatorGroup{group("mall", nil), group("shop", ofBundle)}, "shop", true},
+		"no group":                               {groups(), "shop", true},
+		"a group of a bundle":                    {groups(group("mall", ofBundle)), "mall", true},
+		"a group created by hand":                {groups(group("mall", nil)), "mall", false},
+		"a group that reports something else":    {groups(group("mall", map[string]string{wellknown.AnnotationCreatedBy: "me"})), "mall", false},
+		"two groups, and its name is by hand":    {groups(group("mall", ofBundle), group("shop", nil)), "shop", false},
+		"two groups, and its name is a bundle":   {groups(group("mall", nil), group("shop", ofBundle)), "shop", true},
+		"no Subscription":                        {subscriptions(), "shop", true},
+		"a Subscription of a bundle":             {subscriptions(subscription("mall", "shop", ofBundle)), "mall", true},
+		"a Subscription created by hand":         {subscriptions(subscription("mall", "shop", nil)), "mall", false},
+		"a Subscription of another package":      {subscriptions(subscription("mall", "stock", nil)), "shop", true},
+		"a Subscription that reports nothing":    {subscriptions(operatorsv1alpha1.Subscription{ObjectMeta: metav1.ObjectMeta{Name: "mall"}}), "shop", true},
+		"two Subscriptions, of which one counts": {subscriptions(subscription("stock", "stock", ofBundle), subscription("mall", "shop", nil)), "mall", false},
 	} {
-		t.Run(name, func(t *testing.T) {
-			adopted := object("", "", "")
-			adopted.SetAnnotations(ofBundle)
-			AdoptGroup(adopted, test.live)
-			installtest.Same(t, "name", test.want, adopted.GetName())
-			installtest.Same(t, "its annotations name a bundle", test.ofBundle, len(adopted.GetAnnotations()) > 0)
-		})
+		adopted := object("", "", "")
+		adopted.SetAnnotations(ofBundle)
+		test.adopt(adopted)
+		installtest.Same(t, name+": the name", test.want, adopted.GetName())
+		installtest.Same(t, name+": it has the annotation of a bundle", test.ofBundle, len(adopted.GetAnnotations()) > 0)
 	}
 }
 
 // An existing group decides, unless the administrator chooses otherwise for the only operator there.
 func TestWatched(t *testing.T) {
-	groups := func(specs ...operatorsv1.OperatorGroupSpec) (all []operatorsv1.OperatorGroup) {
-		for _, spec := range specs {
-			all = append(all, operatorsv1.OperatorGroup{ObjectMeta: metav1.ObjectMeta{Namespace: "shop-operator", Name: "shop"}, Spec: spec})
-		}
-		return all
+	groups := func(specs ...operatorsv1.OperatorGroupSpec) []operatorsv1.OperatorGroup {
+		return lists.Map(specs, func(spec operatorsv1.OperatorGroupSpec) operatorsv1.OperatorGroup {
+			return operatorsv1.OperatorGroup{ObjectMeta: metav1.ObjectMeta{Namespace: "shop-operator", Name: "shop"}, Spec: spec}
+		})
 	}
 	named := func(namespaces ...string) operatorsv1.OperatorGroupSpec {
 		return operatorsv1.OperatorGroupSpec{TargetNamespaces: namespaces}
@@ -83,34 +97,6 @@ func TestWatched(t *testing.T) {
 			installtest.Same(t, "watched", test.want, watch)
 			installtest.Says(t, "the message", test.kept, kept)
 			installtest.Error(t, test.err, err)
-		})
-	}
-}
-
-// An installation does not mark an existing Subscription as created by a bundle.
-func TestAdoptSubscription(t *testing.T) {
-	ofBundle := map[string]string{wellknown.AnnotationCreatedBy: wellknown.CreatedByBundle}
-	subscription := func(name, of string, annotations map[string]string) operatorsv1alpha1.Subscription {
-		return operatorsv1alpha1.Subscription{ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: annotations}, Spec: &operatorsv1alpha1.SubscriptionSpec{Package: of}}
-	}
-	for name, test := range map[string]struct {
-		live     []operatorsv1alpha1.Subscription
-		want     string
-		ofBundle bool
-	}{
-		"none":                     {nil, "shop", true},
-		"one of a bundle":          {[]operatorsv1alpha1.Subscription{subscription("mall", "shop", ofBundle)}, "mall", true},
-		"one created by hand":      {[]operatorsv1alpha1.Subscription{subscription("mall", "shop", nil)}, "mall", false},
-		"one of another package":   {[]operatorsv1alpha1.Subscription{subscription("mall", "stock", nil)}, "shop", true},
-		"one that reports nothing": {[]operatorsv1alpha1.Subscription{{ObjectMeta: metav1.ObjectMeta{Name: "mall"}}}, "shop", true},
-		"two, of which one counts": {[]operatorsv1alpha1.Subscription{subscription("stock", "stock", ofBundle), subscription("mall", "shop", nil)}, "mall", false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			adopted := object("", "", "")
-			adopted.SetAnnotations(ofBundle)
-			AdoptSubscription(adopted, test.live, "shop")
-			installtest.Same(t, "the name", test.want, adopted.GetName())
-			installtest.Same(t, "it has the annotation of a bundle", test.ofBundle, len(adopted.GetAnnotations()) > 0)
 		})
 	}
 }

@@ -31,9 +31,7 @@ func TestProgressIsNotRepeated(t *testing.T) {
 		"with nothing before it":   {csv, &managerv1alpha1.WebhookRollout{}, []string{"shop.v1 is Installing: waiting for manager: no image"}},
 		"before it was reconciled": {csv, nil, []string{"shop.v1 is Installing: waiting for manager: no image"}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			installtest.Same(t, "output", test.want, ProgressOf(Observation{CSV: test.csv, Rollout: test.rollout}).Lines)
-		})
+		installtest.Same(t, name+": output", test.want, ProgressOf(Observation{CSV: test.csv, Rollout: test.rollout}).Lines)
 	}
 }
 
@@ -50,10 +48,8 @@ func TestProgressOfACertificate(t *testing.T) {
 		"it exists":            {&managerv1alpha1.CertificateStatus{Phase: managerv1alpha1.CertificateStable, NotAfter: &ends}, []string{"certificate of manager, until 2026-03-04: Stable"}},
 		"it is being replaced": {&managerv1alpha1.CertificateStatus{Phase: managerv1alpha1.CertificatePromoting, NotAfter: &ends, Message: "pod a serves the old one"}, []string{"certificate of manager, until 2026-03-04: Promoting: pod a serves the old one"}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			lines := deploymentLines(managerv1alpha1.DeploymentStatus{Name: "manager", State: managerv1alpha1.DeploymentProgressing, Certificate: test.certificate})
-			installtest.Same(t, "output", append([]string{"Deployment manager is Progressing"}, test.want...), lines)
-		})
+		lines := deploymentLines(managerv1alpha1.DeploymentStatus{Name: "manager", State: managerv1alpha1.DeploymentProgressing, Certificate: test.certificate})
+		installtest.Same(t, name+": output", append([]string{"Deployment manager is Progressing"}, test.want...), lines)
 	}
 }
 

@@ -31,8 +31,6 @@ func TestReadings(t *testing.T) {
 		"no version is served":                              {nothing, crd("v1"), plain, nil},
 		"no version stays":                                  {live("CA", "v1"), crd("v2"), converting(), nil},
 	} {
-		t.Run(name, func(t *testing.T) {
-			installtest.Same(t, "readings", test.want, Readings(test.live, test.next, test.csv))
-		})
+		installtest.Same(t, name+": readings", test.want, Readings(test.live, test.next, test.csv))
 	}
 }

@@ -237,10 +237,8 @@ func TestRefuseInstall(t *testing.T) {
 		"is replaced by it":                {csv: version("shop.v1", ""), there: Installed{version("shop.v2", "shop.v1"), ""}, refused: true, noUpgrade: true},
 		"replaces that of another package": {csv: version("shop.v2", "stock.v1"), there: Installed{version("stock.v1", ""), "stock"}, refused: true, noUpgrade: true},
 	} {
-		t.Run(name, func(t *testing.T) {
-			installtest.Same(t, "install is refused", test.refused, CheckInstall(test.csv, "shop", []Installed{test.there}) != nil)
-			installtest.Same(t, "upgrade is refused", test.noUpgrade, CheckUpgrade(test.csv, "shop", []Installed{test.there}, []string{test.adopted}) != nil)
-		})
+		installtest.Same(t, name+": install is refused", test.refused, CheckInstall(test.csv, "shop", []Installed{test.there}) != nil)
+		installtest.Same(t, name+": upgrade is refused", test.noUpgrade, CheckUpgrade(test.csv, "shop", []Installed{test.there}, []string{test.adopted}) != nil)
 	}
 }
 

@@ -49,14 +49,8 @@ func TestRemovalOf(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := NewRemoval(manifests, test.objects, map[string]string{"shop": test.stored}, test.others, test.definitions)
-			var goes []string
-			definitions := 0
-			for _, o := range r.Delete {
-				goes = append(goes, o.GetKind())
-				if o.GetKind() == "CustomResourceDefinition" {
-					definitions++
-				}
-			}
+			goes := lists.Map(r.Delete, (*unstructured.Unstructured).GetKind)
+			definitions := installtest.Count(goes, func(kind string) bool { return kind == "CustomResourceDefinition" })
 			installtest.Same(t, "what is removed", test.goes, goes)
 			installtest.Same(t, "output", test.messages, r.Messages)
 			installtest.Same(t, "definitions that are listed as deleted", definitions, r.Definitions)
@@ -75,14 +69,12 @@ func TestOwn(t *testing.T) {
 		return o
 	}
 	recordOf := func(created bool, objects ...*unstructured.Unstructured) Record {
-		r := Record{CSV: "shop.v1", Namespace: "mall", Package: "shop"}
-		for _, o := range objects {
-			r.Objects = append(r.Objects, Recorded{
+		return Record{CSV: "shop.v1", Namespace: "mall", Package: "shop", Objects: lists.Map(objects, func(o *unstructured.Unstructured) Recorded {
+			return Recorded{
 				TypeMeta:  metav1.TypeMeta{APIVersion: o.GetAPIVersion(), Kind: o.GetKind()},
 				Namespace: "mall", Name: "shop", UID: o.GetUID(), Created: created,
-			})
-		}
-		return r
+			}
+		})}
 	}
 	group, subscription := object(groupkind.OperatorGroup, "1", FieldManager), object(groupkind.Subscription, "2", FieldManager)
 	byHand := []string{

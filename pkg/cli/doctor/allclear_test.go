@@ -16,6 +16,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/route"
@@ -73,12 +74,7 @@ func TestUnavailableAPIService(t *testing.T) {
 				Webhooks: []Webhook{w}, Answers: map[string][]Answer{w.String(): {{Asked: true, NotAfter: now.AddDate(1, 0, 0)}}},
 				Services: map[types.NamespacedName]Service{shop: {By: by, Ports: map[int32]int{443: 1}, Ready: 1}},
 			}
-			var got []Level
-			for _, found := range Diagnose(f, now) {
-				if found.Code == APIServiceUnavailable {
-					got = append(got, found.Level)
-				}
-			}
+			got := lists.FilterMap(Diagnose(f, now), func(f Finding) (Level, bool) { return f.Level, f.Code == APIServiceUnavailable })
 			if want == "" && len(got) > 0 || want != "" && (len(got) != 1 || got[0] != want) {
 				t.Errorf("%q, called by %q: levels %q, want %q", status, by, got, want)
 			}
@@ -110,9 +106,7 @@ func TestNothingIsUnknownOfWebhooksWithoutRules(t *testing.T) {
 			w := test.webhook
 			w.Kind, w.Object, w.Name, w.Fails = Validating, "w", "w.example.com", fails
 			f := Facts{Webhooks: []Webhook{w}, Services: map[types.NamespacedName]Service{shop: test.service}}
-			if found := Diagnose(f, now); len(found) > 0 {
-				t.Errorf("%s, fails %t: %+v", name, fails, found)
-			}
+			installtest.None(t, fmt.Sprintf("findings of %s, fails %t", name, fails), Diagnose(f, now))
 			w.Rules = newCluster().hook("v", shop, "Fail", "configmaps").Rules
 			f.Webhooks[0] = w
 			if found := Diagnose(f, now); len(found) == 0 {

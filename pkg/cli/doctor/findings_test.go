@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/route"
 )
@@ -363,13 +364,8 @@ func TestDeadlockOfManyWebhooks(t *testing.T) {
 		c.hook(fmt.Sprintf("v%04d", i), shop, admissionregistrationv1.Fail, "pods")
 	}
 	c.change(shop, withoutPods)
-	var deadlocked int
-	for _, f := range c.judge() {
-		if f.Code == Deadlock {
-			deadlocked = len(f.Webhooks)
-		}
-	}
-	installtest.Same(t, "webhooks of the deadlock", many, deadlocked)
+	deadlock := lists.First(c.judge(), func(f Finding) bool { return f.Code == Deadlock })
+	installtest.Same(t, "webhooks of the deadlock", many, len(deadlock.Webhooks))
 }
 
 // What is certain is reported as such, and what else is possible, too.

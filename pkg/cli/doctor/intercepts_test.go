@@ -13,11 +13,8 @@ import (
 
 // Rules are named without building their combinations: a few of them, and how many there are.
 func TestIntercepts(t *testing.T) {
-	items := func(n int, text string) (all []string) {
-		for i := range n {
-			all = append(all, fmt.Sprintf("%s%d", text, i))
-		}
-		return all
+	items := func(n int, text string) []string {
+		return installtest.Times(n, func(i int) string { return fmt.Sprintf("%s%d", text, i) })
 	}
 	rule := func(groups, resources []string) admissionregistrationv1.RuleWithOperations {
 		return admissionregistrationv1.RuleWithOperations{
@@ -40,8 +37,6 @@ func TestIntercepts(t *testing.T) {
 		"a long name": {Webhook{Rules: []admissionregistrationv1.RuleWithOperations{rule([]string{""}, []string{strings.Repeat("r", 1<<20)})}},
 			"CREATE, UPDATE of " + strings.Repeat("r", longName-4) + " …"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			installtest.Same(t, "requests", c.want, intercepts(c.webhook))
-		})
+		installtest.Same(t, name+": requests", c.want, intercepts(c.webhook))
 	}
 }

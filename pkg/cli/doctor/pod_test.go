@@ -63,9 +63,7 @@ func TestLeftOver(t *testing.T) {
 		"of something else":                   {&corev1.ObjectReference{Kind: "Machine", Name: "hook-1"}, nil, false},
 		"without a target":                    {nil, nil, false},
 	} {
-		t.Run(name, func(t *testing.T) {
-			installtest.Same(t, "left over", test.want, LeftOver(test.of, test.pods))
-		})
+		installtest.Same(t, name+": left over", test.want, LeftOver(test.of, test.pods))
 	}
 }
 

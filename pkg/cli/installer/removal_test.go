@@ -61,15 +61,11 @@ func TestRemovalIsRefusedBeforehand(t *testing.T) {
 			if err == nil {
 				_, _, err = scheme.Codecs.UniversalDeserializer().Decode(body, nil, &review)
 			}
-			if err != nil {
-				t.Error(err)
-			}
+			installtest.Error(t, "", err)
 			asked := review.Spec.ResourceAttributes
 			key := strings.Join([]string{asked.Verb, asked.Group, asked.Resource, asked.Namespace, asked.Name}, " ")
 			review.Status.Allowed = key != "delete rbac.authorization.k8s.io clusterroles  kept" && key != "delete  configmaps mall bundle-installation.shop"
-			if err := json.NewEncoder(w).Encode(review); err != nil {
-				t.Error(err)
-			}
+			installtest.Error(t, "", json.NewEncoder(w).Encode(review))
 		})
 	})
 	removal := deploy.Removal{Delete: []*unstructured.Unstructured{rbacObject("ClusterRole", "", "first"), rbacObject("ClusterRole", "", "kept"), rbacObject("ClusterRole", "", "last")}}

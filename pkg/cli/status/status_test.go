@@ -111,18 +111,9 @@ NAMESPACE   CSV   WEBHOOK   TYPE   STATE   SINCE   CERTIFICATE   PROBLEM
 		t.Run(name, func(t *testing.T) {
 			var printed strings.Builder
 			Of(facts(), test.namespace, now).Print(output.New(&printed), test.wide, now)
-			installtest.Same(t, "printed", squeeze(strings.TrimPrefix(test.want, "\n")), squeeze(printed.String()))
+			installtest.Same(t, "printed", installtest.Words(strings.TrimPrefix(test.want, "\n")), installtest.Words(printed.String()))
 		})
 	}
-}
-
-// squeeze leaves the widths of columns to tabwriter.
-func squeeze(table string) []string {
-	var lines []string
-	for line := range strings.Lines(table) {
-		lines = append(lines, strings.Join(strings.Fields(line), " "))
-	}
-	return lines
 }
 
 func TestNames(t *testing.T) {

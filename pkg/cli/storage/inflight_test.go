@@ -45,10 +45,8 @@ func TestRequestsEnd(t *testing.T) {
 		"only annotations":                         {false, []metav1.ManagedFieldsEntry{annotation}, time.Minute},
 		"changed during the run":                   {true, []metav1.ManagedFieldsEntry{spec(time.Hour)}, time.Minute},
 	} {
-		t.Run(name, func(t *testing.T) {
-			crd := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{ManagedFields: test.entries}}
-			installtest.Same(t, "time after agreement", test.want, requestsEnd(crd, test.changed, agreed, time.Minute).Sub(agreed))
-		})
+		crd := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{ManagedFields: test.entries}}
+		installtest.Same(t, name+": time after agreement", test.want, requestsEnd(crd, test.changed, agreed, time.Minute).Sub(agreed))
 	}
 }
 

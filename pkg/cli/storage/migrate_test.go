@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -19,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
@@ -91,14 +93,11 @@ func (c *cluster) trimmed() {
 }
 
 func (c *cluster) storedIn(version string) string {
-	var names []string
-	for name, v := range c.stored {
-		if v == version {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	return strings.Join(names, " ")
+	return strings.Join(c.names(func(name string) bool { return c.stored[name] == version }), " ")
+}
+
+func (c *cluster) names(matches func(string) bool) []string {
+	return lists.Filter(slices.Sorted(maps.Keys(c.stored)), matches)
 }
 
 // write changes the definition as it was read; nil is another client's write.
@@ -187,18 +186,9 @@ func (c *cluster) Page(_ context.Context, _ *apiextensionsv1.CustomResourceDefin
 		c.paging()
 		c.paging = nil
 	}
-	var names []string
-	for name := range c.stored {
-		if name > after {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	list := &unstructured.UnstructuredList{}
+	names := c.names(func(name string) bool { return name > after })
+	list := &unstructured.UnstructuredList{Items: lists.Map(names[:min(2, len(names))], c.object)}
 	list.SetResourceVersion(strconv.Itoa(c.latest))
-	for _, name := range names[:min(2, len(names))] {
-		list.Items = append(list.Items, c.object(name))
-	}
 	if len(names) > 2 {
 		list.SetContinue(names[1])
 		list.SetRemainingItemCount(new(int64(len(names) - 2)))
@@ -390,10 +380,9 @@ func TestProgress(t *testing.T) {
 }
 
 func TestRefusedError(t *testing.T) {
-	e := &RefusedError{CRD: "things.example.com"}
-	for i := range 25 {
-		e.Refusals = append(e.Refusals, fmt.Errorf("ns/%d: %w", i, &apierrors.StatusError{ErrStatus: metav1.Status{Message: "denied"}}))
-	}
+	e := &RefusedError{CRD: "things.example.com", Refusals: installtest.Times(25, func(i int) error {
+		return fmt.Errorf("ns/%d: %w", i, &apierrors.StatusError{ErrStatus: metav1.Status{Message: "denied"}})
+	})}
 	if text := e.Error(); strings.Count(text, ": denied") != 25 || !strings.HasSuffix(text, "ns/24: denied") {
 		t.Errorf("the text ends: %s", text[len(text)-60:])
 	}

@@ -12,6 +12,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
@@ -36,13 +37,8 @@ func factsWithSecret(secret *corev1.Secret) (Facts, Results) {
 	return f, results
 }
 
-func verbsFor(plan Plan, o drift.Object) (verbs []rollout.Verb) {
-	for _, step := range plan.Steps {
-		if step.Key() == drift.KeyOf(o) {
-			verbs = append(verbs, step.Verb)
-		}
-	}
-	return verbs
+func verbsFor(plan Plan, o drift.Object) []rollout.Verb {
+	return lists.FilterMap(plan.Steps, func(s rollout.Step) (rollout.Verb, bool) { return s.Verb, s.Key() == drift.KeyOf(o) })
 }
 
 // recreated is the record of a client that has created an object again after three deletions.

@@ -3,6 +3,7 @@ package decide
 import (
 	"testing"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
@@ -10,11 +11,9 @@ import (
 // A forged status costs a limited number of reads.
 func TestRecordedWebhooks(t *testing.T) {
 	deploymentWith := func(names ...string) managerv1alpha1.DeploymentStatus {
-		var d managerv1alpha1.DeploymentStatus
-		for _, name := range names {
-			d.Webhooks = append(d.Webhooks, managerv1alpha1.WebhookStatus{Configuration: name})
-		}
-		return d
+		return managerv1alpha1.DeploymentStatus{Webhooks: lists.Map(names, func(name string) managerv1alpha1.WebhookStatus {
+			return managerv1alpha1.WebhookStatus{Configuration: name}
+		})}
 	}
 	many := installtest.ListOf(10000)
 	for name, test := range map[string]struct {

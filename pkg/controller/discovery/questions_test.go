@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
@@ -55,10 +56,7 @@ func (s *playedServer) answered(name, answer string) string {
 
 func (s *playedServer) wakes() []string {
 	synctest.Wait()
-	var names []string
-	for k := range maps.Keys(s.woken) {
-		names = append(names, k.Name)
-	}
+	names := lists.Map(slices.Collect(maps.Keys(s.woken)), func(k queue.Key) string { return k.Name })
 	clear(s.woken)
 	slices.Sort(names)
 	return names

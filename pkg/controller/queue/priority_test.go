@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 func (q *priorityQueue) add(name string, priority Priority) {
@@ -49,9 +51,7 @@ func TestPriorities(t *testing.T) {
 			for q.Len() > 0 {
 				got = append(got, q.Pop().Name)
 			}
-			if order := strings.Join(got, " "); order != test.want {
-				t.Errorf("handed out %s, want %s", order, test.want)
-			}
+			installtest.Same(t, "handed out", test.want, strings.Join(got, " "))
 		})
 	}
 }

@@ -96,9 +96,7 @@ func TestKeyStaysSlow(t *testing.T) {
 	end := s.start(keys[0])
 	s.expectWaits(keys[1])
 	s.clock = s.clock.Add(slowFor)
-	if s.start(keys[1]) == nil {
-		t.Error("a key is slow for ever")
-	}
+	installtest.Same(t, "a key is slow for ever", false, s.start(keys[1]) == nil)
 	end(slowAfter)
 	s.expectAdded("after the end", keys[1])
 	installtest.Same(t, "the number of remembered keys", 1, len(s.slow))

@@ -8,9 +8,11 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers/informerstest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/lineage"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 )
 
 // Other operators with the same Deployment and API are contenders and neighbours. Other versions of the
@@ -28,13 +30,8 @@ func TestOtherOperators(t *testing.T) {
 	index.Caches.CSVs = informerstest.Holding(t, &operatorsv1alpha1.ClusterServiceVersion{}, csv, older, newer, other, deleted)
 	relatives := lineage.Lineage{Older: []*operatorsv1alpha1.ClusterServiceVersion{older}, Newer: []*operatorsv1alpha1.ClusterServiceVersion{newer}}
 
-	var contenders, neighbours []string
-	for _, c := range index.Contenders(csv, relatives) {
-		contenders = append(contenders, c.Name)
-	}
-	for _, c := range index.Neighbours(csv, relatives) {
-		neighbours = append(neighbours, c.CSV.Name)
-	}
+	contenders := lists.Map(index.Contenders(csv, relatives), (*operatorsv1alpha1.ClusterServiceVersion).GetName)
+	neighbours := lists.Map(index.Neighbours(csv, relatives), func(c scope.Claimant) string { return c.CSV.Name })
 	slices.Sort(contenders)
 	installtest.Same(t, "contenders", []string{"b.v1", "c.v1"}, contenders)
 	installtest.Same(t, "neighbours", []string{"b.v1"}, neighbours)

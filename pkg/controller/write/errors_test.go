@@ -7,6 +7,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // A denial by admission may have any status code. It counts as a refusal of the write.
@@ -31,8 +33,6 @@ func TestRefused(t *testing.T) {
 		"the API server could not call a webhook": {apierrors.NewInternalError(errors.New(`failed calling webhook "policy.example.com"`)), false},
 		"no response of an API server":            {errors.New("denied the request"), false},
 	} {
-		if got := IsRefused(test.err); got != test.want {
-			t.Errorf("%s: %t, want %t", name, got, test.want)
-		}
+		installtest.Same(t, name, test.want, IsRefused(test.err))
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/cel/environment"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
@@ -56,13 +57,8 @@ func calls(t *testing.T, matcher matchconditions.Matcher, r call) bool {
 }
 
 func conditionsOf(in Input) []admissionregistrationv1.MatchCondition {
-	var all []admissionregistrationv1.MatchCondition
-	for _, e := range exemptions(in) {
-		if e.who != "" {
-			all = append(all, e.MatchCondition())
-		}
-	}
-	return all
+	named := lists.Filter(exemptions(in), func(e Exemption) bool { return e.who != "" })
+	return lists.Map(named, Exemption.MatchCondition)
 }
 
 // pod is what a ReplicaSet of this name controls.

@@ -2,6 +2,7 @@ package installtest
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
@@ -18,6 +19,11 @@ func Times[R any](n int, of func(int) R) []R {
 
 // Count returns how many items of a list satisfy a condition.
 func Count[T any](list []T, satisfies func(T) bool) int { return len(lists.Filter(list, satisfies)) }
+
+// Words returns the lines of a text with one space between words.
+func Words(text string) []string {
+	return lists.Map(slices.Collect(strings.Lines(text)), func(line string) string { return strings.Join(strings.Fields(line), " ") })
+}
 
 // Numbered returns a text of n parts, each formatted with its number.
 func Numbered(n int, format string) string {

@@ -48,10 +48,8 @@ func TestConverters(t *testing.T) {
 		"a version that no longer exists left it":      {[]*corev1.Service{left}, things("server-service"), []string{"server-service"}},
 		"nothing converts":                             {nil, installtest.Definition("things.example.com"), nil},
 	} {
-		t.Run(name, func(t *testing.T) {
-			got := slices.Sorted(maps.Keys(Converters(csv, test.services, []*apiextensionsv1.CustomResourceDefinition{test.crd})))
-			installtest.Same(t, "Services", test.want, got)
-		})
+		got := slices.Sorted(maps.Keys(Converters(csv, test.services, []*apiextensionsv1.CustomResourceDefinition{test.crd})))
+		installtest.Same(t, name+": Services", test.want, got)
 	}
 }
 

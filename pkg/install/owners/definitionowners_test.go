@@ -162,9 +162,7 @@ func TestOrphans(t *testing.T) {
 		"orphaning, and nothing was recorded": {metav1.FinalizerOrphanDependents, nil, true},
 	}
 	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			csv.Finalizers = []string{"operators.coreos.com/csv-cleanup", test.finalizer}
-			installtest.Same(t, "orphans dependents", test.want, OrphansDependents(csv, test.record))
-		})
+		csv.Finalizers = []string{"operators.coreos.com/csv-cleanup", test.finalizer}
+		installtest.Same(t, name+": orphans dependents", test.want, OrphansDependents(csv, test.record))
 	}
 }

@@ -29,9 +29,7 @@ func TestSubjects(t *testing.T) {
 		"everybody":                        {rbacv1.Subject{Kind: "Group", APIGroup: rbacv1.GroupName, Name: "system:authenticated"}, true},
 		"nobody":                           {rbacv1.Subject{Kind: "Group", APIGroup: rbacv1.GroupName, Name: "system:unauthenticated"}, false},
 	} {
-		t.Run(name, func(t *testing.T) {
-			installtest.Same(t, "means the account", test.means, slices.Contains(subjects, SubjectKeys([]rbacv1.Subject{test.subject})[0]))
-		})
+		installtest.Same(t, name+": means the account", test.means, slices.Contains(subjects, SubjectKeys([]rbacv1.Subject{test.subject})[0]))
 	}
 }
 

@@ -18,9 +18,7 @@ func manifestRules(t *testing.T, file string) (rules []rbacv1.PolicyRule) {
 	text := installtest.OrPanic(os.ReadFile("../../../manifests/" + file))
 	for _, document := range strings.Split(string(text), "\n---\n") {
 		var role rbacv1.ClusterRole
-		if err := yaml.Unmarshal([]byte(document), &role); err != nil {
-			t.Fatalf("%s: %v", file, err)
-		}
+		installtest.Must(t, yaml.Unmarshal([]byte(document), &role))
 		rules = append(rules, role.Rules...)
 	}
 	if len(rules) == 0 {

@@ -8,6 +8,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
@@ -69,10 +70,7 @@ func TestChanges(t *testing.T) {
 			older := installtest.Operator(installtest.Deployments(installtest.DeploymentOf("server"), installtest.DeploymentOf("other")), before)
 			specs := installtest.Deployments(installtest.DeploymentOf("server"), installtest.DeploymentOf("other"))
 			if test.deployments != nil {
-				specs = nil
-				for _, d := range test.deployments {
-					specs = append(specs, installtest.DeploymentOf(d))
-				}
+				specs = lists.Map(test.deployments, func(d string) operatorsv1alpha1.StrategyDeploymentSpec { return installtest.DeploymentOf(d) })
 			}
 			newer := installtest.Operator(specs, test.first...)
 			if !test.dropped {

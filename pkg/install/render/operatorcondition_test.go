@@ -10,16 +10,16 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // An operator may write its condition with any of the accounts that its bundle names.
 func TestCondition(t *testing.T) {
-	permissions := func(accounts ...string) (all []operatorsv1alpha1.StrategyDeploymentPermissions) {
-		for _, account := range accounts {
-			all = append(all, operatorsv1alpha1.StrategyDeploymentPermissions{ServiceAccountName: account})
-		}
-		return all
+	permissions := func(accounts ...string) []operatorsv1alpha1.StrategyDeploymentPermissions {
+		return lists.Map(accounts, func(account string) operatorsv1alpha1.StrategyDeploymentPermissions {
+			return operatorsv1alpha1.StrategyDeploymentPermissions{ServiceAccountName: account}
+		})
 	}
 	for name, test := range map[string]struct {
 		namespaced, cluster, want []string

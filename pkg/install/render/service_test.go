@@ -138,13 +138,9 @@ func TestServiceName(t *testing.T) {
 		"the author's Service no longer exists":      {false, true, alternate},
 		"next to a Service of the author's, as ever": {true, true, alternate},
 	} {
-		t.Run(name, func(t *testing.T) {
-			installtest.Same(t, "the name of the Service", test.want, csvspec.ServiceName(csv, "manager", test.primaryTaken, test.alternateExists))
-		})
+		installtest.Same(t, name+": the name of the Service", test.want, csvspec.ServiceName(csv, "manager", test.primaryTaken, test.alternateExists))
 	}
-	if alternate == "manager-service" {
-		t.Errorf("the alternate is the name that is taken: %q", alternate)
-	}
+	installtest.Same(t, "the alternate is the name that is taken", false, alternate == "manager-service")
 }
 
 // For every name of a Deployment, its Service has a name of its own that the API

@@ -79,9 +79,7 @@ func TestConfigurationMetadata(t *testing.T) {
 
 	installtest.Prefix(t, "the name", "v.shop.example.com-", got.Name)
 	hash := got.Labels["olm.webhook-description-hash"]
-	if hash == "" {
-		t.Error("there is no hash of the description")
-	}
+	installtest.Same(t, "there is a hash of the description", true, hash != "")
 	want := &admissionregistrationv1.ValidatingWebhookConfiguration{
 		TypeMeta: metav1.TypeMeta{APIVersion: "admissionregistration.k8s.io/v1", Kind: "ValidatingWebhookConfiguration"},
 		ObjectMeta: metav1.ObjectMeta{
@@ -135,9 +133,8 @@ func TestDescriptionHash(t *testing.T) {
 	}
 	same := hash(func(*Input) {})
 	installtest.Same(t, "the hash with another certificate", same, hash(func(in *Input) { in.Trust["manager"] = Trust{Generation: 9} }))
-	if changed := hash(func(in *Input) { in.CSV.Spec.WebhookDefinitions[0].TimeoutSeconds = new(int32(5)) }); changed == same {
-		t.Errorf("another timeout leaves the hash at %s", same)
-	}
+	changed := hash(func(in *Input) { in.CSV.Spec.WebhookDefinitions[0].TimeoutSeconds = new(int32(5)) })
+	installtest.Same(t, "another timeout leaves the hash at "+same, false, changed == same)
 }
 
 // A Deployment without a certificate has no trust yet, and reports generation 0, which never overwrites another.

@@ -118,9 +118,7 @@ func TestServesFor(t *testing.T) {
 		"a name of another namespace": {"elsewhere", "manager-service", nil, false},
 		"pods of another namespace":   {"elsewhere", "webhook-service", map[string]string{"app": "manager"}, false},
 	} {
-		t.Run(name, func(t *testing.T) {
-			service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: test.namespace, Name: test.name}, Spec: corev1.ServiceSpec{Selector: test.selector}}
-			installtest.Same(t, "is the Service", test.want, owners.IsServiceOf(csv, service))
-		})
+		service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: test.namespace, Name: test.name}, Spec: corev1.ServiceSpec{Selector: test.selector}}
+		installtest.Same(t, name+": is the Service", test.want, owners.IsServiceOf(csv, service))
 	}
 }

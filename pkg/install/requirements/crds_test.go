@@ -8,6 +8,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
@@ -83,11 +84,9 @@ func TestRequiredCRDNames(t *testing.T) {
 }
 
 func describing(nameVersion ...string) []operatorsv1alpha1.CRDDescription {
-	var all []operatorsv1alpha1.CRDDescription
-	for pair := range slices.Chunk(nameVersion, 2) {
-		all = append(all, operatorsv1alpha1.CRDDescription{Name: pair[0], Version: pair[1]})
-	}
-	return all
+	return lists.Map(slices.Collect(slices.Chunk(nameVersion, 2)), func(pair []string) operatorsv1alpha1.CRDDescription {
+		return operatorsv1alpha1.CRDDescription{Name: pair[0], Version: pair[1]}
+	})
 }
 
 func definitions(crds ...*apiextensionsv1.CustomResourceDefinition) []*apiextensionsv1.CustomResourceDefinition {
@@ -105,10 +104,9 @@ func TestOwnedCRDs(t *testing.T) {
 	csv := installtest.Operator(nil)
 	csv.Spec.CustomResourceDefinitions.Owned = describing("b.example.com", "v1", "a.example.com", "v2", "a.example.com", "v1", "a.example.com", "v2")
 	facts := Facts{CSV: csv, CRDs: map[string]*apiextensionsv1.CustomResourceDefinition{"a.example.com": installtest.Definition("a.example.com")}}
-	var got []string
-	for _, r := range CRDs(facts, facts.CSV.Spec.CustomResourceDefinitions.Owned) {
-		got = append(got, Verdict{Requirements: []operatorsv1alpha1.RequirementStatus{r}}.Unmet())
-	}
+	got := lists.Map(CRDs(facts, facts.CSV.Spec.CustomResourceDefinitions.Owned), func(r operatorsv1alpha1.RequirementStatus) string {
+		return Verdict{Requirements: []operatorsv1alpha1.RequirementStatus{r}}.Unmet()
+	})
 	const unserved = "CustomResourceDefinition a.example.com: CRD version not served: the ClusterServiceVersion names v2, served are v1"
 	installtest.Same(t, "unmet", []string{"CustomResourceDefinition b.example.com: CRD is not present", unserved, "", unserved}, got)
 }

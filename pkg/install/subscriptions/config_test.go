@@ -26,12 +26,9 @@ func TestNoConfig(t *testing.T) {
 	for name, s := range map[string]*operatorsv1alpha1.Subscription{
 		"no Subscription": nil, "no config": subscription("shop", "shop.v1", ""), "no spec": {},
 	} {
-		t.Run(name, func(t *testing.T) {
-			config := ConfigOf(s)
-			if len(config.Annotations) > 0 || len(config.Propagated()) > 0 {
-				t.Errorf("the config is %+v", config)
-			}
-		})
+		config := ConfigOf(s)
+		installtest.Same(t, name+": the number of annotations", 0, len(config.Annotations))
+		installtest.Same(t, name+": the number that are propagated", 0, len(config.Propagated()))
 	}
 }
 

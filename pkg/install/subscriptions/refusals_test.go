@@ -3,7 +3,7 @@ package subscriptions
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	corev1 "k8s.io/api/core/v1"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -80,9 +80,7 @@ func TestRefusals(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			config := Config{Subscription: "shop", SubscriptionConfig: test.config}
 			installtest.Same(t, "refusals", test.want, config.Refusals(installtest.Operator(nil)))
-			if diff := cmp.Diff(test.propagated, config.Propagated()); diff != "" && len(test.propagated)+len(config.Propagated()) > 0 {
-				t.Errorf("propagated (-want +got):\n%s", diff)
-			}
+			installtest.Same(t, "propagated", test.propagated, config.Propagated(), cmpopts.EquateEmpty())
 		})
 	}
 }

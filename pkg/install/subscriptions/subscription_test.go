@@ -52,10 +52,8 @@ func TestSubscriptionOf(t *testing.T) {
 			csvs:          []*operatorsv1alpha1.ClusterServiceVersion{csvVersion("shop.v2", "shop.v1"), csvVersion("shop.v1", "shop.v2")},
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			got := ConfigOf(Find(csvVersion("shop.v2", "shop.v1"), subscriptionsIn(test.subscriptions, test.csvs))).Subscription
-			installtest.Same(t, "the Subscription", test.want, got)
-		})
+		got := ConfigOf(Find(csvVersion("shop.v2", "shop.v1"), subscriptionsIn(test.subscriptions, test.csvs))).Subscription
+		installtest.Same(t, name+": the Subscription", test.want, got)
 	}
 }
 

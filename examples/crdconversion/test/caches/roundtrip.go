@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/util/retry"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/crdconversion/convert"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // RoundTrips writes random Caches in each version, and reads and writes them in the other. No field
@@ -30,16 +31,10 @@ func (c *Client) RoundTrips(t *testing.T, count int) {
 	}
 	for _, version := range Versions {
 		all, err := c.In(version).List(t.Context(), metav1.ListOptions{LabelSelector: writtenIn})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(all.Items) != count {
-			t.Errorf("%d Caches are listed in %s", len(all.Items), version)
-		}
+		installtest.Must(t, err)
+		installtest.Same(t, "the number of Caches that are listed in "+version.String(), count, len(all.Items))
 	}
-	if err := c.In(convert.V2).DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{LabelSelector: writtenIn}); err != nil {
-		t.Error(err)
-	}
+	installtest.Must(t, c.In(convert.V2).DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{LabelSelector: writtenIn}))
 }
 
 // writtenIn is a label that shows that the other version was written.
@@ -51,15 +46,11 @@ func (c *Client) roundTrip(t *testing.T, object *unstructured.Unstructured, writ
 	object.SetAnnotations(map[string]string{"mine": "stays"})
 	spec := object.Object["spec"]
 	created, err := c.In(written).Create(t.Context(), object, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	installtest.Must(t, err)
 	if diff := cmp.Diff(spec, created.Object["spec"]); diff != "" {
 		t.Fatalf("%s %v as it was created (-want +got):\n%s", written, spec, diff)
 	}
-	if diff := cmp.Diff(Authored(created), Authored(c.Get(t, written, object.GetName()))); diff != "" {
-		t.Errorf("%s read back (-want +got):\n%s", written, diff)
-	}
+	installtest.Same(t, written.String()+" read back", Authored(created), Authored(c.Get(t, written, object.GetName())))
 
 	// The operator may write the status meanwhile.
 	err = retry.RetryOnConflict(retry.DefaultBackoff, func() error {
@@ -68,13 +59,9 @@ func (c *Client) roundTrip(t *testing.T, object *unstructured.Unstructured, writ
 		_, err := c.In(other).Update(t.Context(), seen, metav1.UpdateOptions{})
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	installtest.Must(t, err)
 	created.SetLabels(map[string]string{"mine": "stays", writtenIn: other.Version})
-	if diff := cmp.Diff(Authored(created), Authored(c.Get(t, written, object.GetName()))); diff != "" {
-		t.Errorf("%s after %s was written (-want +got):\n%s", written, other, diff)
-	}
+	installtest.Same(t, fmt.Sprintf("%s after %s was written", written, other), Authored(created), Authored(c.Get(t, written, object.GetName())))
 	c.statusIsKept(t, object.GetName(), written, other)
 }
 
@@ -88,9 +75,7 @@ func (c *Client) statusIsKept(t *testing.T, name string, written, other schema.G
 		_, err := c.In(written).UpdateStatus(t.Context(), seen, metav1.UpdateOptions{})
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	installtest.Must(t, err)
 	one, same := c.Get(t, written, name), c.Get(t, other, name)
 	for one.GetResourceVersion() != same.GetResourceVersion() {
 		one, same = same, c.Get(t, one.GroupVersionKind().GroupVersion(), name)

@@ -56,21 +56,15 @@ func TestPodDefaultsAreFollowed(t *testing.T) {
 	n := startOperator(t)
 	d := podDefault(n, "d", v1alpha1.PodDefaultSpec{Labels: map[string]string{"team": "shop"}})
 	first := n.CreatePodDefaults(t, []*v1alpha1.PodDefault{d})
-	if got := n.CreateWith(t, pod, first).Labels["team"]; got != "shop" {
-		t.Errorf("team is %q", got)
-	}
+	installtest.Same(t, "team", "shop", n.CreateWith(t, pod, first).Labels["team"])
 
 	patch := []byte(`{"spec":{"labels":{"team":"bank"}}}`)
 	changed, err := n.PodDefaults.Patch(t.Context(), "d", "application/merge-patch+json", patch, metav1.PatchOptions{})
 	installtest.Must(t, err)
-	if got := n.CreateWith(t, pod, map[string]string{"d": changed.GetResourceVersion()}).Labels["team"]; got != "bank" {
-		t.Errorf("team is %q after the change", got)
-	}
+	installtest.Same(t, "team after the change", "bank", n.CreateWith(t, pod, map[string]string{"d": changed.GetResourceVersion()}).Labels["team"])
 
 	installtest.Must(t, n.PodDefaults.Delete(t.Context(), "d", metav1.DeleteOptions{}))
-	if got := n.CreateWith(t, pod, map[string]string{}).Labels; len(got) > 0 {
-		t.Errorf("labels are %v after the deletion", got)
-	}
+	installtest.Same(t, "the number of labels after the deletion", 0, len(n.CreateWith(t, pod, map[string]string{}).Labels))
 }
 
 // TestBrokenPodDefault has a selector that the schema does not refuse.

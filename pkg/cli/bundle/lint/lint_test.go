@@ -40,9 +40,7 @@ func TestExamplesAreStrictlyValid(t *testing.T) {
 func TestEveryCheckIsExplained(t *testing.T) {
 	seen := map[string]bool{}
 	for _, c := range Checks() {
-		if seen[c.Code] {
-			t.Errorf("two checks have the code %s", c.Code)
-		}
+		installtest.Same(t, "another check has the code "+c.Code, false, seen[c.Code])
 		seen[c.Code] = true
 		if c.Code != strings.ToLower(c.Code) || strings.ContainsAny(c.Code, " _.") {
 			t.Errorf("%q is no code", c.Code)
@@ -58,13 +56,8 @@ func TestEveryCheckIsExplained(t *testing.T) {
 
 // codes are those of findings that are not waived.
 func codes(r Report) []string {
-	var all []string
-	for _, f := range r.Findings {
-		if f.Waived == "" && !slices.Contains(all, f.Code) {
-			all = append(all, f.Code)
-		}
-	}
-	return all
+	all := lists.FilterMap(r.Findings, func(f Finding) (string, bool) { return f.Code, f.Waived == "" })
+	return lists.Unique(all, func(code string) string { return code })
 }
 
 var must = installtest.Must

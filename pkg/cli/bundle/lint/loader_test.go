@@ -11,6 +11,7 @@ import (
 	"github.com/operator-framework/api/pkg/manifests"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
@@ -48,14 +49,9 @@ func TestOLMReadsItSo(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := readTexts(t, "../../../../examples/projectpolicy/bundle").change(test.change).write(t)
 			read := installtest.OrPanic(bundle.Inspect(dir))
-			var found []string
 			report := Run(read)
 			mustNameARemedy(t, report)
-			for _, f := range report.Findings {
-				if f.Basis == Unreadable {
-					found = append(found, f.Code)
-				}
-			}
+			found := lists.FilterMap(report.Findings, func(f Finding) (string, bool) { return f.Code, f.Basis == Unreadable })
 			installtest.Same(t, "what is found", test.code, strings.Join(slices.Compact(found), " "))
 			loaded, err := manifests.GetBundleFromDir(dir)
 			switch {

@@ -77,14 +77,10 @@ func TestMaliceIsNamed(t *testing.T) {
 		return err
 	}))
 	for file := range files {
-		if len(maliceNamed[file]) == 0 {
-			t.Errorf("no finding is expected of %s", file)
-		}
+		installtest.Same(t, "a finding is expected of "+file, true, len(maliceNamed[file]) > 0)
 	}
 	for file, want := range maliceNamed {
-		if !files[file] {
-			t.Errorf("the fixture has no file %s", file)
-		}
+		installtest.Same(t, "the fixture has the file "+file, true, files[file])
 		installtest.Among(t, found[file], want...)
 	}
 }
@@ -93,16 +89,9 @@ func TestMaliceIsNamed(t *testing.T) {
 func TestExposureIsWaived(t *testing.T) {
 	b := installtest.OrPanic(bundle.Inspect("../testdata/malice"))
 	waivers := lists.Map(exposureChecks, func(c Check) Waiver { return Waiver{Code: c.Code, Reason: "because"} })
-	waived := map[string]int{}
-	for _, f := range Run(b, waivers...).Findings {
-		if f.Waived != "" {
-			waived[f.Code]++
-		}
-	}
+	waived := lists.Filter(Run(b, waivers...).Findings, func(f Finding) bool { return f.Waived != "" })
 	for _, c := range exposureChecks {
-		if waived[c.Code] == 0 {
-			t.Errorf("no finding of %s is waived", c.Code)
-		}
+		installtest.Same(t, "a finding of "+c.Code+" is waived", true, slices.ContainsFunc(waived, func(f Finding) bool { return f.Code == c.Code }))
 	}
 }
 
@@ -134,12 +123,9 @@ func TestOwnPermissionsAreNoExposure(t *testing.T) {
 			for i, text := range c.objects {
 				files["manifests/"+string(rune('d'+i))+".yaml"] = &fstest.MapFile{Data: []byte(text)}
 			}
-			var found []string
-			for _, f := range Run(bundle.InspectFS(files, "test")).Findings {
-				if strings.HasPrefix(f.File, "manifests/") && f.File != "manifests/csv.yaml" && slices.Contains([]string{"unbound-role", "grants-to-others", "token-secret"}, f.Code) {
-					found = append(found, f.Code)
-				}
-			}
+			found := lists.FilterMap(Run(bundle.InspectFS(files, "test")).Findings, func(f Finding) (string, bool) {
+				return f.Code, strings.HasPrefix(f.File, "manifests/") && f.File != "manifests/csv.yaml" && slices.Contains([]string{"unbound-role", "grants-to-others", "token-secret"}, f.Code)
+			})
 			installtest.Same(t, "findings", c.want, strings.Join(found, " "))
 		})
 	}
@@ -156,9 +142,7 @@ func TestRefusedObjects(t *testing.T) {
 			b := bundle.InspectFS(fstest.MapFS{
 				"manifests/csv.yaml": {Data: []byte(smallCSV)}, "manifests/a.yaml": {Data: []byte(c.text)}, "metadata/annotations.yaml": {Data: []byte(smallAnnotations)},
 			}, "test")
-			if !slices.ContainsFunc(Run(b).Findings, func(f Finding) bool { return f.Code == c.code }) {
-				t.Errorf("%s is not found", c.code)
-			}
+			installtest.Among(t, codes(Run(b)), c.code)
 			var refused *bundle.RefusedError
 			if _, err := bundle.Manifests(b, bundle.Options{}); !errors.As(err, &refused) {
 				t.Errorf("it is not refused: %v", err)

@@ -28,12 +28,7 @@ func TestBeyondOneNamespace(t *testing.T) {
 			f := readFiles(t, "../../../../examples/projectpolicy/bundle")
 			f.modes("OwnNamespace")
 			f.rule()["apiGroups"], f.rule()["resources"], f.rule()["operations"], f.rule()["scope"] = list(""), c.resources, c.operations, c.scope
-			var found []any
-			for _, code := range codes(Run(inspect(t, f))) {
-				if code == "scope-escapes" || code == "namespaces-unlabelled" {
-					found = append(found, code)
-				}
-			}
+			found := lists.FilterMap(codes(Run(inspect(t, f))), func(code string) (any, bool) { return code, code == "scope-escapes" || code == "namespaces-unlabelled" })
 			installtest.Same(t, "found", c.want, found)
 		})
 	}

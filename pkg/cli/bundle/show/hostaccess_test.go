@@ -88,9 +88,7 @@ func TestHostAccess(t *testing.T) {
 		}
 	}
 	for _, check := range baseline() {
-		if !tried[check.ID] {
-			t.Errorf("no case is refused by the check %s", check.ID)
-		}
+		installtest.Same(t, "a case is refused by the check "+string(check.ID), true, tried[check.ID])
 	}
 }
 

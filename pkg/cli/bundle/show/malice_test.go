@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/output"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
@@ -96,13 +97,8 @@ func notice(b *bundle.Bundle, refused *bundle.RefusedError) string {
 	Of(b, refused.Manifests, refused.Refusals...).Print(output.New(&out))
 	var lines []string
 	for line := range strings.Lines(out.String()) {
-		cells := strings.Split(strings.TrimSpace(line), "   ")
-		var kept []string
-		for _, cell := range cells {
-			if cell = strings.TrimSpace(cell); cell != "" {
-				kept = append(kept, cell)
-			}
-		}
+		cells := lists.Map(strings.Split(strings.TrimSpace(line), "   "), strings.TrimSpace)
+		kept := lists.Filter(cells, func(cell string) bool { return cell != "" })
 		lines = append(lines, strings.Join(kept, "   "))
 	}
 	return strings.Join(lines, "\n")

@@ -2,7 +2,6 @@ package show
 
 import (
 	"bytes"
-	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -47,19 +46,10 @@ Webhooks
 Permissions
 `
 	// Only the beginning: what follows has the same form, and depends on the example.
-	installtest.Same(t, "the output", fields(want), fields(got.String())[:len(fields(want))])
+	installtest.Same(t, "the output", installtest.Words(want), installtest.Words(got.String())[:len(installtest.Words(want))])
 	for _, part := range []string{"1. crdconversion-webhook, ", "└─ serves, then goes live: caches.crdconversion.example.com", "  ↓\n", "v2 (stored)"} {
 		installtest.Contains(t, got.String(), part)
 	}
-}
-
-// fields leaves out how wide the columns are.
-func fields(text string) []string {
-	var lines []string
-	for line := range strings.Lines(text) {
-		lines = append(lines, strings.Join(strings.Fields(line), " "))
-	}
-	return lines
 }
 
 func TestWhatIsInterceptedWhere(t *testing.T) {
@@ -93,9 +83,7 @@ func TestWhatIsInterceptedWhere(t *testing.T) {
 			Where: "in a, b, if app.kubernetes.io/name notin (poddefaults)", OnFailure: "Fail", TimeoutSeconds: 5,
 		}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			installtest.Same(t, "webhooks", []Webhook{c.want}, summary(t, c.example, c.watch).Webhooks)
-		})
+		installtest.Same(t, name+": webhooks", []Webhook{c.want}, summary(t, c.example, c.watch).Webhooks)
 	}
 }
 
@@ -154,10 +142,8 @@ func TestPermissions(t *testing.T) {
 			{"volumelabels-controller", "cluster", "get,list,watch", "namespaces"},
 		}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			got := rows(summary(t, c.example, c.watch).Permissions)
-			installtest.Same(t, "show", c.want, got)
-		})
+		got := rows(summary(t, c.example, c.watch).Permissions)
+		installtest.Same(t, name+": show", c.want, got)
 	}
 }
 

@@ -23,8 +23,6 @@ func TestInfoOf(t *testing.T) {
 		"as a release":      {info, "v1.0.0", "fedcba", Info{"v1.0.0", "fedcba", "1.26.1", "v0.36.3"}},
 		"from an archive":   {bare, "", "", Info{unknown, unknown, "1.26.1", unknown}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			installtest.Same(t, "info", test.want, infoOf(test.info, test.version, test.commit))
-		})
+		installtest.Same(t, name+": info", test.want, infoOf(test.info, test.version, test.commit))
 	}
 }

@@ -31,10 +31,8 @@ func TestDoctorExitCodes(t *testing.T) {
 		"unknown, and an error":         {[]doctor.Level{doctor.Unknown, doctor.Error}, exitLocked},
 		"a level that no one has added": {[]doctor.Level{"Notice"}, exitUnknown},
 	} {
-		t.Run(name, func(t *testing.T) {
-			findings := lists.Map(test.levels, func(level doctor.Level) doctor.Finding { return doctor.Finding{Level: level} })
-			installtest.Same(t, "exit code", test.want, exitcode.Of(t.Context(), verdict(findings)))
-		})
+		findings := lists.Map(test.levels, func(level doctor.Level) doctor.Finding { return doctor.Finding{Level: level} })
+		installtest.Same(t, name+": exit code", test.want, exitcode.Of(t.Context(), verdict(findings)))
 	}
 }
 

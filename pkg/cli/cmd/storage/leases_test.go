@@ -51,10 +51,8 @@ func TestLeasesOfRunning(t *testing.T) {
 		"the clock of this machine":       {list(c), list(c), "", "apiserver-c"},
 		"the newest one is not held":      {list(left, c), list(left, c), "", "apiserver-c"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			installtest.Same(t, "stale", test.stale, strings.Join(staleLeases(test.first), " "))
-			installtest.Same(t, "running", test.want, strings.Join(leasesOfRunning(test.first, test.second), " "))
-		})
+		installtest.Same(t, name+": stale", test.stale, strings.Join(staleLeases(test.first), " "))
+		installtest.Same(t, name+": running", test.want, strings.Join(leasesOfRunning(test.first, test.second), " "))
 	}
 }
 

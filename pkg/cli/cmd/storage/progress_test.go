@@ -56,8 +56,6 @@ func TestFilesAreNotTerminals(t *testing.T) {
 	file := installtest.OrPanic(os.Create(filepath.Join(t.TempDir(), "log")))
 	defer file.Close()
 	for _, out := range []io.Writer{&strings.Builder{}, file} {
-		if newProgressLine(output.New(out)).terminal {
-			t.Errorf("%T is handled as a terminal", out)
-		}
+		installtest.Same(t, fmt.Sprintf("%T is handled as a terminal", out), false, newProgressLine(output.New(out)).terminal)
 	}
 }

@@ -44,9 +44,7 @@ func TestFilesAreReadAgain(t *testing.T) {
 	write(t, f.CertFile, first.Cert)
 	write(t, f.KeyFile, first.Key)
 	read("first files", false, 1)
-	if err := f.Check(time.Now()); err != nil {
-		t.Error(err)
-	}
+	must(t, f.Check(time.Now()))
 	read("the same files", false, 1)
 
 	chain := slices.Concat(first.Cert, first.CA)
@@ -58,9 +56,7 @@ func TestFilesAreReadAgain(t *testing.T) {
 	write(t, f.CertFile, renewed.Cert)
 	read("half of the new pair", true, 2)
 	serves(chain)
-	if err := f.Check(time.Now()); err != nil {
-		t.Errorf("the old pair is good still: %v", err)
-	}
+	must(t, f.Check(time.Now()))
 	write(t, f.KeyFile, renewed.Key)
 	read("the new pair", false, 3)
 	serves(renewed.Cert)

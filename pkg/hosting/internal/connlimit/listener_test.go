@@ -85,9 +85,7 @@ func TestBusyConnectionsAreKept(t *testing.T) {
 	dial(t, server) // takes the place of the first: the other connection is busy
 	isClosed(t, first)
 	release <- struct{}{}
-	if err := <-results; err != nil {
-		t.Errorf("a request in progress failed: %v", err)
-	}
+	hostingtest.Must(t, <-results) // of the request in progress
 }
 
 // Connections that announce a body and do not send it make room, and connections that send theirs stay.
@@ -142,9 +140,7 @@ func TestOpenStreamsMakeRoom(t *testing.T) {
 			for open[0].Ping() == nil {
 				continue // until the server has closed the connection
 			}
-			if err := <-response; err != nil {
-				t.Error(err)
-			}
+			hostingtest.Must(t, <-response)
 		})
 	}
 }
@@ -163,9 +159,7 @@ func TestOneWholeRequestKeepsItsConnection(t *testing.T) {
 	first := dial(t, server)
 	dial(t, server) // closes the first, which is younger than the connection of HTTP/2
 	isClosed(t, first)
-	if err := conn.Ping(); err != nil {
-		t.Error(err)
-	}
+	hostingtest.Error(t, "", conn.Ping())
 	release <- struct{}{}
 }
 

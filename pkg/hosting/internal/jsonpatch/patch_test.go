@@ -180,9 +180,7 @@ func TestOrigins(t *testing.T) {
 		"another name in its place": {[]any{named("m", 1)}, []any{named("n", 1)}, []int{isNew}},
 		"no names: by place":        {[]any{1, 2}, []any{3, 4, 5}, []int{0, 1, isNew}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			hostingtest.Same(t, "the result", test.want, origins(test.was, test.is))
-		})
+		hostingtest.Same(t, name+": the result", test.want, origins(test.was, test.is))
 	}
 }
 

@@ -53,9 +53,7 @@ func TestRegistrationOptions(t *testing.T) {
 			hostingtest.Must(t, err)
 			hostingtest.Same(t, "client config", test.want, o.clientConfig("/p", []byte("ca")))
 			hostingtest.Same(t, "hosts", test.hosts, o.hosts)
-			if again := o.clientConfig("/q", nil); cmp.Equal(test.want, again) {
-				t.Error("one webhook's path stayed in the next one's configuration")
-			}
+			hostingtest.Same(t, "one webhook's path stays in the next one's configuration", false, cmp.Equal(test.want, o.clientConfig("/q", nil)))
 		})
 	}
 }

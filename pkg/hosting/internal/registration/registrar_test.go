@@ -66,13 +66,9 @@ func TestRegistrationKeepsTheCAsOfOtherReplicas(t *testing.T) {
 			s, _ := newSession(options, own, registered(append(bytes.Clone(first), expired...), second))
 			bundle := register(t, s)
 			for what, ca := range map[string][]byte{"of the process": own, "of a replica": first, "of a webhook that another client added": second} {
-				if !bytes.Contains(bundle, bytes.TrimSpace(ca)) {
-					t.Errorf("the caBundle lacks the CA %s", what)
-				}
+				hostingtest.Same(t, "the caBundle has the CA "+what, true, bytes.Contains(bundle, bytes.TrimSpace(ca)))
 			}
-			if bytes.Contains(bundle, bytes.TrimSpace(expired)) {
-				t.Error("the caBundle has an expired CA")
-			}
+			hostingtest.Same(t, "the caBundle has an expired CA", false, bytes.Contains(bundle, bytes.TrimSpace(expired)))
 		})
 	}
 	t.Run("API servers use their own roots", func(t *testing.T) {
@@ -113,10 +109,6 @@ func TestRegistrationListsPodsAfterTheRead(t *testing.T) {
 		return false, nil, nil
 	})
 	bundle := register(t, s)
-	if !bytes.Contains(bundle, bytes.TrimSpace(created)) {
-		t.Error("the caBundle lacks the CA of a pod that exists")
-	}
-	if bytes.Contains(bundle, bytes.TrimSpace(deleted)) {
-		t.Error("the caBundle has the CA of a pod that was deleted")
-	}
+	hostingtest.Same(t, "the caBundle has the CA of a pod that exists", true, bytes.Contains(bundle, bytes.TrimSpace(created)))
+	hostingtest.Same(t, "the caBundle has the CA of a pod that was deleted", false, bytes.Contains(bundle, bytes.TrimSpace(deleted)))
 }

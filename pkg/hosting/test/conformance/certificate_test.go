@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"k8s.io/client-go/util/cert"
@@ -25,10 +26,7 @@ func TestCertificateIsReplacedUnderLoad(t *testing.T) {
 			namespace, client := newNamespace(t, "certificate")
 			address := newAddress()
 			pairs := []pair{newPair(t, address), newPair(t, address), newPair(t, address)}
-			var bundle []byte
-			for _, p := range pairs {
-				bundle = append(bundle, p.ca...)
-			}
+			bundle := slices.Concat(pairs[0].ca, pairs[1].ca, pairs[2].ca)
 			for i := range pairs {
 				if allCAs {
 					pairs[i].ca = bundle
