@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // Deployments returns the parsed flags by Deployment, and checks the Deployments of webhooks.
@@ -72,18 +73,14 @@ func isGivenTimeToDrain(t *testing.T, d operatorsv1alpha1.StrategyDeploymentSpec
 func duration(t *testing.T, flags *pflag.FlagSet, name string) time.Duration {
 	t.Helper()
 	d, err := flags.GetDuration(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	installtest.Must(t, err)
 	return d
 }
 
 func mayBeDrainedNodeByNode(t *testing.T, d operatorsv1alpha1.StrategyDeploymentSpec, manifests string) {
 	t.Helper()
 	files, err := filepath.Glob(manifests + "/*_poddisruptionbudget.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	installtest.Must(t, err)
 	for _, file := range files {
 		budget := Read[policyv1.PodDisruptionBudget](t, file)
 		selector, err := metav1.LabelSelectorAsSelector(budget.Spec.Selector)

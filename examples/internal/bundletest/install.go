@@ -6,10 +6,11 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // InstallGrants requires that install/rbac.yaml grants exactly the permissions of a bundle, in the whole cluster.
@@ -26,16 +27,12 @@ func InstallGrants(t *testing.T, file string) {
 			Kind  string              `json:"kind"`
 			Rules []rbacv1.PolicyRule `json:"rules"`
 		}
-		if err := yaml.Unmarshal(document, &role); err != nil {
-			t.Fatal(err)
-		}
+		installtest.Must(t, yaml.Unmarshal(document, &role))
 		if len(role.Rules) > 0 {
 			granted[role.Kind] = append(granted[role.Kind], role.Rules...)
 		}
 	}
-	if diff := cmp.Diff(asked, granted); diff != "" {
-		t.Errorf("%s: rules (-bundle +install):\n%s", file, diff)
-	}
+	installtest.Same(t, "rules of install/rbac.yaml, compared with "+file, asked, granted)
 }
 
 // KustomizationHolds requires that kustomization.yaml lists every file of the directories.

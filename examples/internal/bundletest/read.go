@@ -6,12 +6,12 @@ import (
 	"os"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	"sigs.k8s.io/yaml"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // CSV reads a ClusterServiceVersion.
@@ -36,21 +36,15 @@ func Sample[T any](t *testing.T, file, csvFile string) T {
 	t.Helper()
 	sample := Read[T](t, file)
 	var examples []T
-	if err := json.Unmarshal([]byte(CSV(t, csvFile).Annotations["alm-examples"]), &examples); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff([]T{sample}, examples); diff != "" {
-		t.Errorf("alm-examples (-sample +bundle):\n%s", diff)
-	}
+	installtest.Must(t, json.Unmarshal([]byte(CSV(t, csvFile).Annotations["alm-examples"]), &examples))
+	installtest.Same(t, "alm-examples, compared with "+file, []T{sample}, examples)
 	return sample
 }
 
 func text(t *testing.T, file string) []byte {
 	t.Helper()
 	data, err := os.ReadFile(file) //nolint:gosec // G304: a test names the file
-	if err != nil {
-		t.Fatal(err)
-	}
+	installtest.Must(t, err)
 	return data
 }
 
@@ -77,8 +71,6 @@ func AdmissionWebhook(t *testing.T, file string, served hosting.Webhook, resourc
 		rule.Operations = append(rule.Operations, admissionregistrationv1.OperationType(o))
 	}
 	webhook := Webhook(t, file, served)
-	if diff := cmp.Diff(append([]admissionregistrationv1.RuleWithOperations{rule}, others...), webhook.Rules); diff != "" {
-		t.Errorf("%s: rules (-program +bundle):\n%s", file, diff)
-	}
+	installtest.Same(t, "rules of "+file+", compared with the program", append([]admissionregistrationv1.RuleWithOperations{rule}, others...), webhook.Rules)
 	return webhook
 }

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/programs"
 )
@@ -17,9 +18,7 @@ import (
 func Run(t *testing.T, cluster *kube.Cluster, name string, args ...string) (stop func()) {
 	t.Helper()
 	program, err := programs.Path(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	installtest.Must(t, err)
 	ctx := context.WithoutCancel(t.Context()) // other cleanups may need it
 	port := kube.Reserve(t, "127.0.0.1").Port
 	var log bytes.Buffer
@@ -34,9 +33,7 @@ func Run(t *testing.T, cluster *kube.Cluster, name string, args ...string) (stop
 		fmt.Sprintf("--webhook-url=https://127.0.0.1:%d", port),
 	}, args...)...)
 	cmd.Stdout, cmd.Stderr = &log, &log
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	installtest.Must(t, cmd.Start())
 	var result error
 	ended := make(chan struct{})
 	go func() {

@@ -11,19 +11,16 @@ import (
 	admissionv1 "k8s.io/api/admission/v1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // Post sends a review, and returns the answer.
 func Post(t *testing.T, webhook hosting.Webhook, review *admissionv1.AdmissionReview) *httptest.ResponseRecorder {
 	t.Helper()
 	handler, err := hosting.NewHTTPHandler("webhook", webhook)
-	if err != nil {
-		t.Fatal(err)
-	}
+	installtest.Must(t, err)
 	body, err := json.Marshal(review)
-	if err != nil {
-		t.Fatal(err)
-	}
+	installtest.Must(t, err)
 	request := httptest.NewRequestWithContext(t.Context(), http.MethodPost, webhook.Path+"?timeout=30s", bytes.NewReader(body))
 	request.Header.Set("Content-Type", "application/json")
 	recorder := httptest.NewRecorder()

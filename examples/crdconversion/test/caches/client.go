@@ -10,6 +10,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/crdconversion/convert"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // Versions are the versions of Caches.
@@ -30,9 +31,7 @@ func (c *Client) In(version schema.GroupVersion) dynamic.ResourceInterface {
 func (c *Client) Get(t *testing.T, version schema.GroupVersion, name string) *unstructured.Unstructured {
 	t.Helper()
 	object, err := c.In(version).Get(t.Context(), name, metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	installtest.Must(t, err)
 	return object
 }
 

@@ -10,6 +10,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/crdconversion/convert"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
 // Fill creates Caches from cache-0000 on. Every second one is written in v2, with fields that only v2 has.
@@ -62,10 +63,7 @@ func (c *Client) fillIn(t *testing.T, i int) error {
 // All returns the Caches in a version by name, each as part returns it.
 func (c *Client) All(t *testing.T, version schema.GroupVersion, of func(*unstructured.Unstructured) map[string]any) map[string]map[string]any {
 	t.Helper()
-	list, err := c.In(version).List(t.Context(), metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := kube.List(t, c.In(version), metav1.ListOptions{})
 	found := map[string]map[string]any{}
 	for i := range list.Items {
 		found[list.Items[i].GetName()] = of(&list.Items[i])

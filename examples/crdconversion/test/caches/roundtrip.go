@@ -5,13 +5,14 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/util/retry"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/crdconversion/convert"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
 // RoundTrips writes random Caches in each version, and reads and writes them in the other. No field
@@ -29,10 +30,7 @@ func (c *Client) RoundTrips(t *testing.T, count int) {
 		c.roundTrip(t, New(written, fmt.Sprintf("cache-%d", i), spec), written, other)
 	}
 	for _, version := range Versions {
-		all, err := c.In(version).List(t.Context(), metav1.ListOptions{LabelSelector: writtenIn})
-		if err != nil {
-			t.Fatal(err)
-		}
+		all := kube.List(t, c.In(version), metav1.ListOptions{LabelSelector: writtenIn})
 		if len(all.Items) != count {
 			t.Errorf("%d Caches are listed in %s", len(all.Items), version)
 		}
@@ -51,15 +49,9 @@ func (c *Client) roundTrip(t *testing.T, object *unstructured.Unstructured, writ
 	object.SetAnnotations(map[string]string{"mine": "stays"})
 	spec := object.Object["spec"]
 	created, err := c.In(written).Create(t.Context(), object, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(spec, created.Object["spec"]); diff != "" {
-		t.Fatalf("%s %v as it was created (-want +got):\n%s", written, spec, diff)
-	}
-	if diff := cmp.Diff(Authored(created), Authored(c.Get(t, written, object.GetName()))); diff != "" {
-		t.Errorf("%s read back (-want +got):\n%s", written, diff)
-	}
+	installtest.Must(t, err)
+	installtest.Same(t, fmt.Sprintf("%s %v as it was created", written, spec), spec, created.Object["spec"])
+	installtest.Same(t, written.String()+" read back", Authored(created), Authored(c.Get(t, written, object.GetName())))
 
 	// The operator may write the status meanwhile.
 	err = retry.RetryOnConflict(retry.DefaultBackoff, func() error {
@@ -68,13 +60,9 @@ func (c *Client) roundTrip(t *testing.T, object *unstructured.Unstructured, writ
 		_, err := c.In(other).Update(t.Context(), seen, metav1.UpdateOptions{})
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	installtest.Must(t, err)
 	created.SetLabels(map[string]string{"mine": "stays", writtenIn: other.Version})
-	if diff := cmp.Diff(Authored(created), Authored(c.Get(t, written, object.GetName()))); diff != "" {
-		t.Errorf("%s after %s was written (-want +got):\n%s", written, other, diff)
-	}
+	installtest.Same(t, fmt.Sprintf("%s after %s was written", written, other), Authored(created), Authored(c.Get(t, written, object.GetName())))
 	c.statusIsKept(t, object.GetName(), written, other)
 }
 
@@ -88,16 +76,15 @@ func (c *Client) statusIsKept(t *testing.T, name string, written, other schema.G
 		_, err := c.In(written).UpdateStatus(t.Context(), seen, metav1.UpdateOptions{})
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	installtest.Must(t, err)
 	one, same := c.Get(t, written, name), c.Get(t, other, name)
 	for one.GetResourceVersion() != same.GetResourceVersion() {
 		one, same = same, c.Get(t, one.GroupVersionKind().GroupVersion(), name)
 	}
-	if diff := cmp.Diff(one.Object["status"], same.Object["status"]); diff != "" || one.Object["status"] == nil {
-		t.Errorf("the status %v in %s and in %s (-one +other):\n%s", one.Object["status"], one.GetAPIVersion(), same.GetAPIVersion(), diff)
+	if one.Object["status"] == nil {
+		t.Errorf("there is no status in %s", one.GetAPIVersion())
 	}
+	installtest.Same(t, fmt.Sprintf("the status in %s and in %s", one.GetAPIVersion(), same.GetAPIVersion()), one.Object["status"], same.Object["status"])
 }
 
 // randomV1 returns a valid spec without some of the fields.

@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/poddefaults/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
@@ -31,13 +32,9 @@ type Namespace struct {
 func NewNamespace(t *testing.T, config *rest.Config, labels map[string]string) *Namespace {
 	t.Helper()
 	client, err := kubernetes.NewForConfig(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	installtest.Must(t, err)
 	dynamicClient, err := dynamic.NewForConfig(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	installtest.Must(t, err)
 	made := kube.CreateTemporary(t, client.CoreV1().Namespaces(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "poddefaults-", Labels: labels}})
 	for _, name := range []string{"default", "one", "two"} {
 		account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: name}}
@@ -53,9 +50,7 @@ func NewNamespace(t *testing.T, config *rest.Config, labels map[string]string) *
 func (n *Namespace) As(t *testing.T, config *rest.Config) *Namespace {
 	t.Helper()
 	client, err := kubernetes.NewForConfig(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	installtest.Must(t, err)
 	return &Namespace{Name: n.Name, PodDefaults: n.PodDefaults, client: client}
 }
 
@@ -65,9 +60,7 @@ func (n *Namespace) CreatePodDefaults(t *testing.T, all []*v1alpha1.PodDefault) 
 	versions := map[string]string{}
 	for _, d := range all {
 		created, err := n.TryPodDefault(t, d)
-		if err != nil {
-			t.Fatal(err)
-		}
+		installtest.Must(t, err)
 		versions[d.Name] = created.GetResourceVersion()
 	}
 	return versions
@@ -77,9 +70,7 @@ func (n *Namespace) CreatePodDefaults(t *testing.T, all []*v1alpha1.PodDefault) 
 func (n *Namespace) TryPodDefault(t *testing.T, d *v1alpha1.PodDefault) (*unstructured.Unstructured, error) {
 	t.Helper()
 	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(d)
-	if err != nil {
-		t.Fatal(err)
-	}
+	installtest.Must(t, err)
 	unstructured.RemoveNestedField(object, "metadata", "resourceVersion")
 	created, err := n.PodDefaults.Create(t.Context(), &unstructured.Unstructured{Object: object}, metav1.CreateOptions{})
 	if err == nil {

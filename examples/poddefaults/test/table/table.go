@@ -13,14 +13,13 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/poddefaults/merge"
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/poddefaults/mergetest"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // Check checks all rows: the resulting pod, or each conflict.
 func (n *Namespace) Check(t *testing.T) {
 	cases, err := mergetest.Table()
-	if err != nil {
-		t.Fatal(err)
-	}
+	installtest.Must(t, err)
 	for _, c := range cases {
 		t.Run(c.Row+"/"+c.Name, func(t *testing.T) {
 			applied := n.CreatePodDefaults(t, c.PodDefaults(n.Name))
@@ -29,9 +28,7 @@ func (n *Namespace) Check(t *testing.T) {
 				return
 			}
 			got := n.CreateWith(t, &c.Pod, applied)
-			if diff := cmp.Diff(n.asStored(t, &c.Want), timeless(got)); diff != "" {
-				t.Errorf("pod (-want +got):\n%s", diff)
-			}
+			installtest.Same(t, "pod", n.asStored(t, &c.Want), timeless(got))
 		})
 	}
 }
@@ -66,9 +63,7 @@ func (n *Namespace) asStored(t *testing.T, pod *corev1.Pod) *corev1.Pod {
 	pod = pod.DeepCopy()
 	metav1.SetMetaDataAnnotation(&pod.ObjectMeta, merge.ExcludeAnnotation, "true")
 	stored, err := n.create(t, pod)
-	if err != nil {
-		t.Fatal(err)
-	}
+	installtest.Must(t, err)
 	delete(stored.Annotations, merge.ExcludeAnnotation)
 	return timeless(stored)
 }
