@@ -122,52 +122,42 @@ func (w blockedWebhooks) cyclesExcept(others blockedWebhooks) [][]int {
 	return slices.DeleteFunc(w.cycles(), func(cycle []int) bool { return slices.ContainsFunc(cycle, others.has) })
 }
 
-// cycles are the groups of webhooks that wait for each other, by Tarjan's algorithm.
+// cycles are the groups of webhooks that wait for each other: those that one waits for, and that wait for it.
 func (w blockedWebhooks) cycles() [][]int {
-	c := components{edges: w, number: map[int]int{}, lowest: map[int]int{}, open: sets.New[int]()}
+	var cycles [][]int
+	blocks, found := w.reversed(), sets.New[int]()
 	for _, i := range slices.Sorted(maps.Keys(w)) {
-		if c.number[i] == 0 {
-			c.visit(i)
+		if found.Has(i) {
+			continue
+		}
+		blocking, waiting := sets.New[int](), sets.New[int]()
+		w.addReached(i, blocking)
+		blocks.addReached(i, waiting)
+		if cycle := sets.List(blocking.Intersection(waiting)); len(cycle) > 0 {
+			cycles = append(cycles, cycle)
+			found.Insert(cycle...)
 		}
 	}
-	slices.SortFunc(c.found, func(a, b []int) int { return a[0] - b[0] })
-	return c.found
+	return cycles
 }
 
-// components finds the strongly connected components of a graph with a cycle.
-type components struct {
-	edges          map[int][]int
-	number, lowest map[int]int // in the order of visits, from 1; the lowest one that is reached
-	stack          []int
-	open           sets.Set[int] // those on the stack
-	found          [][]int
-}
-
-func (c *components) visit(i int) {
-	c.number[i] = len(c.number) + 1
-	c.lowest[i] = c.number[i]
-	c.stack, c.open = append(c.stack, i), c.open.Insert(i)
-	for _, j := range c.edges[i] {
-		if c.number[j] == 0 {
-			c.visit(j)
-			c.lowest[i] = min(c.lowest[i], c.lowest[j])
-		} else if c.open.Has(j) {
-			c.lowest[i] = min(c.lowest[i], c.number[j])
+// reversed has for each webhook those that it blocks.
+func (w blockedWebhooks) reversed() blockedWebhooks {
+	reversed := blockedWebhooks{}
+	for i, by := range w {
+		for _, j := range by {
+			reversed[j] = append(reversed[j], i)
 		}
 	}
-	if c.lowest[i] == c.number[i] {
-		c.close(i)
-	}
+	return reversed
 }
 
-// close ends the component that begins with i.
-func (c *components) close(i int) {
-	begin := slices.Index(c.stack, i)
-	component := slices.Clone(c.stack[begin:])
-	c.stack = c.stack[:begin]
-	c.open.Delete(component...)
-	slices.Sort(component)
-	if len(component) > 1 || slices.Contains(c.edges[i], i) {
-		c.found = append(c.found, component)
+// addReached adds the webhooks that one leads to; itself if they lead back to it.
+func (w blockedWebhooks) addReached(i int, reached sets.Set[int]) {
+	for _, j := range w[i] {
+		if !reached.Has(j) {
+			reached.Insert(j)
+			w.addReached(j, reached)
+		}
 	}
 }
