@@ -22,12 +22,7 @@ func (m *decider) awaited() Facts {
 // timedOut returns registrations whose deadline has passed, so that the others keep a valid certificate. If no
 // registration is ready, all are waited for: calls to pods with the new certificate would fail.
 func (m *decider) timedOut() []string {
-	var late []string
-	for _, r := range m.Registrations {
-		if !m.ready(r) && !m.now.Before(m.deadline(r)) {
-			late = append(late, r.Name)
-		}
-	}
+	late := lists.FilterMap(m.Registrations, func(r Registration) (string, bool) { return r.Name, !m.ready(r) && !m.now.Before(m.deadline(r)) })
 	if len(late) == len(m.Registrations) && !m.allCallsFail() {
 		return nil
 	}
@@ -90,11 +85,5 @@ func (m *decider) waitMessage(name, what string) string {
 }
 
 func (m *decider) deadlines() []time.Time {
-	var all []time.Time
-	for _, r := range m.Registrations {
-		if !m.ready(r) {
-			all = append(all, m.deadline(r))
-		}
-	}
-	return all
+	return lists.Map(lists.Filter(m.Registrations, func(r Registration) bool { return !m.ready(r) }), m.deadline)
 }

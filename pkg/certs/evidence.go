@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 )
 
@@ -69,12 +70,7 @@ func (e Evidence) String() string { return e.counts().String() }
 
 // missing returns why the evidence is not complete: the first gap by text.
 func (e Evidence) missing() string {
-	var messages []string
-	for _, b := range e.Backends {
-		if b.Serves != ServesCurrent {
-			messages = append(messages, b.Message)
-		}
-	}
+	messages := lists.FilterMap(e.Backends, func(b Backend) (string, bool) { return b.Message, b.Serves != ServesCurrent })
 	slices.Sort(messages)
 	switch len(messages) {
 	case 0:
@@ -102,13 +98,9 @@ func resyncTimes(promoted, now time.Time) (last, next time.Time) {
 // A recorded time in the future comes from a clock that was set back.
 func (e Evidence) podsToResync(promoted, now time.Time) []string {
 	due, _ := resyncTimes(promoted, now)
-	var pods []string
-	for _, b := range e.Backends {
-		if b.Pod != "" && b.Serves != ServesCurrent && (b.ResyncedAt.Before(due) || b.ResyncedAt.After(now)) {
-			pods = append(pods, b.Pod)
-		}
-	}
-	return pods
+	return lists.FilterMap(e.Backends, func(b Backend) (string, bool) {
+		return b.Pod, b.Pod != "" && b.Serves != ServesCurrent && (b.ResyncedAt.Before(due) || b.ResyncedAt.After(now))
+	})
 }
 
 // Sampling is about calls that a Service distributes, and that trust one certificate's CA alone.

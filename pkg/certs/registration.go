@@ -35,11 +35,7 @@ func (r Registration) trusts(ca *x509.Certificate) bool {
 }
 
 func (f Facts) registeredCAs() []*x509.Certificate {
-	var all []*x509.Certificate
-	for _, r := range f.Registrations {
-		all = append(all, parse(r.CABundle)...)
-	}
-	return all
+	return slices.Concat(lists.Map(f.Registrations, func(r Registration) []*x509.Certificate { return parse(r.CABundle) })...)
 }
 
 // registeredNumber survives the loss of the Secret.

@@ -228,3 +228,9 @@ func TestDeletedSecret(t *testing.T) {
 		f.Registrations = []Registration{{Name: "webhook v", CABundle: d.Trust, Generation: d.Generation}}
 	}
 }
+
+func TestInspectNothing(t *testing.T) {
+	if Inspect(nil) != nil || Inspect(&corev1.Secret{}) != nil {
+		t.Error("there is a certificate in a Secret without one")
+	}
+}

@@ -34,7 +34,7 @@ func (in Input) yields() bool {
 }
 
 func (p *planner) deploymentNames() []string {
-	return eachOnce(slices.Concat(
+	return lists.Distinct(slices.Concat(
 		csvspec.DeploymentNames(p.CSV),
 		lists.Map(p.CSV.Spec.APIServiceDefinitions.Owned, func(d operatorsv1alpha1.APIServiceDescription) string { return d.DeploymentName }),
 		lists.Map(p.CSV.Spec.WebhookDefinitions, func(d operatorsv1alpha1.WebhookDescription) string { return d.DeploymentName }),
@@ -114,9 +114,4 @@ func (o Observed) TrustBlocked(live drift.Object, now time.Time) bool {
 func (o Observed) RecreatedByOther(live drift.Object, now time.Time) bool {
 	_, ok := o.unlessContested(Step{Verb: Delete, Object: live, Live: live}, now)
 	return !ok && live.GetDeletionTimestamp() == nil
-}
-
-// A ClusterServiceVersion may list a name twice.
-func eachOnce(names []string) []string {
-	return lists.Unique(names, func(name string) string { return name })
 }

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/csvstatus"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/phase"
@@ -90,7 +91,7 @@ func (r *reporter) reportDeployment(d deploymentView, limit int) managerv1alpha1
 		reported.Webhooks = append(reported.Webhooks, managerv1alpha1.WebhookStatus{
 			Type: w.Description.Type, GenerateName: w.Description.GenerateName,
 			Intercepts: seen.Text, BeyondScope: seen.BeyondScope, Exempt: seen.Exempt,
-			Configuration: w.configuration, CRDs: eachOnce(w.Description.ConversionCRDs), Calls: r.callOf(w.Description),
+			Configuration: w.configuration, CRDs: lists.Distinct(w.Description.ConversionCRDs), Calls: r.callOf(w.Description),
 			State: w.state, Reason: w.reason, Message: message, LastTransitionTime: &since, LastGap: w.gap,
 		})
 	}

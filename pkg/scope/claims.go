@@ -107,8 +107,7 @@ func provided(r Rival) []string {
 		}
 	}
 	keys = append(keys, lists.Map(kinds, func(kind string) string { return "kind/" + kind })...)
-	slices.Sort(keys)
-	return slices.Compact(keys)
+	return lists.Sorted(keys)
 }
 
 func (c *claim) namespace() string { return c.rival.Scope.Group.Namespace }

@@ -7,6 +7,8 @@ import (
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 )
 
 // ProvidedAPIs returns the annotation olm.providedAPIs: the kinds that operators of the namespace own,
@@ -18,8 +20,7 @@ func ProvidedAPIs(csvs []*operatorsv1alpha1.ClusterServiceVersion) string {
 			kinds = append(kinds, kindsOf(Claimant{CSV: csv}.apis())...)
 		}
 	}
-	slices.Sort(kinds)
-	return strings.Join(slices.Compact(kinds), ",")
+	return strings.Join(lists.Sorted(kinds), ",")
 }
 
 // API has the name of the CustomResourceDefinition or APIService, and its kind.version.group.

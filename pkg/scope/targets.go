@@ -52,8 +52,7 @@ func Named(groups []*operatorsv1.OperatorGroup) (names []string, all bool) {
 		}
 		names = append(names, group.Spec.TargetNamespaces...)
 	}
-	slices.Sort(names)
-	return slices.Compact(names), false
+	return lists.Sorted(names), false
 }
 
 // selection is the spec of an OperatorGroup: namespaces by name or, if it names none, by their labels.
@@ -86,8 +85,7 @@ func targetNames(group *operatorsv1.OperatorGroup) ([]string, error) {
 				"remove it, or, for all namespaces, leave spec.targetNamespaces and spec.selector unset",
 			group.Name)
 	}
-	names := slices.Sorted(slices.Values(group.Spec.TargetNamespaces))
-	return slices.Compact(names), nil
+	return lists.Sorted(group.Spec.TargetNamespaces), nil
 }
 
 // namespaceSelector refuses the manager's labels: their absence would set and remove them for ever.

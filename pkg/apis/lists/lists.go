@@ -51,6 +51,21 @@ func Unique[T any, K comparable](items []T, key func(T) K) []T {
 	return all
 }
 
+// Distinct returns each item once, in the order of the first ones; nil for no items.
+func Distinct[T comparable](items []T) []T {
+	return Unique(items, func(item T) T { return item })
+}
+
+// Sorted returns each item once, in their order; nil for no items.
+func Sorted[T cmp.Ordered](items []T) []T {
+	return slices.Compact(slices.Sorted(slices.Values(items)))
+}
+
+// Texts returns the texts of items; nil for no items.
+func Texts[T ~string](items []T) []string {
+	return Map(items, func(item T) string { return string(item) })
+}
+
 // First returns the first item that matches; the zero value if there is none.
 func First[T any](items []T, matches func(T) bool) T {
 	var first T

@@ -24,7 +24,7 @@ func Possible(crd *apiextensionsv1.CustomResourceDefinition) []string {
 	versions := lists.FilterMap(crd.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) (string, bool) {
 		return v.Name, slices.Contains(claimed, v.Name) || Migrated(crd)
 	})
-	return lists.Unique(append(versions, claimed...), func(name string) string { return name })
+	return lists.Distinct(append(versions, claimed...))
 }
 
 // Describe returns in which versions the objects of a definition are stored. The API server does not report the

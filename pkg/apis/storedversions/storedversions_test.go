@@ -68,3 +68,12 @@ func TestOnlyAfterAMigration(t *testing.T) {
 		installtest.Same(t, "only v2", !migrated, Only(crd, "v2"))
 	}
 }
+
+// All objects are read in the storage version; if that is not served, in the first one that is.
+func TestReadable(t *testing.T) {
+	crd := installtest.Definition("orders.shop.example.com")
+	installtest.Same(t, "served", []string{"v1"}, Served(crd))
+	installtest.Same(t, "the storage version", "v1", Readable(crd))
+	crd.Spec.Versions[0].Served, crd.Spec.Versions[1].Served = true, false
+	installtest.Same(t, "a served one", "v1alpha1", Readable(crd))
+}

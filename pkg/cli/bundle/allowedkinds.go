@@ -118,6 +118,6 @@ func forbiddenRules(o *Object) []Refusal {
 
 // KindsToAllow returns the kinds for which the bundle needs --allow-kind.
 func (b *Bundle) KindsToAllow() []schema.GroupKind {
-	kind := func(r Refusal) schema.GroupKind { return r.Kind }
-	return slices.DeleteFunc(lists.Map(lists.Unique(b.Refusals(nil), kind), kind), schema.GroupKind.Empty)
+	kinds := lists.Distinct(lists.Map(b.Refusals(nil), func(r Refusal) schema.GroupKind { return r.Kind }))
+	return slices.DeleteFunc(kinds, schema.GroupKind.Empty)
 }

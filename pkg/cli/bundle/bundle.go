@@ -41,13 +41,8 @@ type Bundle struct {
 
 // Err returns the problems that prevent the installation; nil if there are none.
 func (b *Bundle) Err() error {
-	var all []error
-	for _, p := range b.Problems {
-		if p.Kind.Fatal() {
-			all = append(all, fmt.Errorf("%s: %s", b.Source, p))
-		}
-	}
-	return errors.Join(all...)
+	fatal := lists.Filter(b.Problems, func(p Problem) bool { return p.Kind.Fatal() })
+	return errors.Join(lists.Map(fatal, func(p Problem) error { return fmt.Errorf("%s: %s", b.Source, p) })...)
 }
 
 func (b *Bundle) has(kind Kind, file string) bool {
@@ -90,8 +85,7 @@ func (b *Bundle) CRDs() (crds []*apiextensionsv1.CustomResourceDefinition) {
 
 // Kinds returns the distinct kinds of the objects.
 func (b *Bundle) Kinds() []schema.GroupKind {
-	kind := func(o *Object) schema.GroupKind { return groupkind.Of(o) }
-	return lists.Map(lists.Unique(b.Objects, kind), kind)
+	return lists.Distinct(lists.Map(b.Objects, func(o *Object) schema.GroupKind { return groupkind.Of(o) }))
 }
 
 // Find returns the object of a kind and name, or nil.

@@ -109,7 +109,7 @@ func (i installation) operatorGroup() (*operatorsv1.OperatorGroup, error) {
 	}
 	group := &operatorsv1.OperatorGroup{
 		ObjectMeta: i.createdMeta(),
-		Spec:       operatorsv1.OperatorGroupSpec{TargetNamespaces: slices.Compact(slices.Sorted(slices.Values(watch)))},
+		Spec:       operatorsv1.OperatorGroupSpec{TargetNamespaces: lists.Sorted(watch)},
 	}
 	covered, failure := scope.ForNamespace(i.Namespace, []*operatorsv1.OperatorGroup{group}, nil)
 	if failure == nil {

@@ -82,7 +82,7 @@ func (a Account) grants(namespace, csv string, watch []string) []runtime.Object 
 	if len(watch) == 0 || len(a.Namespaced) == 0 {
 		return all
 	}
-	for _, in := range slices.Compact(slices.Sorted(slices.Values(append([]string{namespace}, watch...)))) {
+	for _, in := range lists.Sorted(append([]string{namespace}, watch...)) {
 		meta := metav1.ObjectMeta{Name: name, Namespace: in}
 		all = append(all,
 			&rbacv1.Role{ObjectMeta: meta, Rules: a.Namespaced},

@@ -55,13 +55,9 @@ func Awaited(live, next *apiextensionsv1.CustomResourceDefinition, csv *operator
 	if live == nil || csvspec.Converts(csv, next.Name) < 0 || !slices.ContainsFunc(next.Spec.Versions, named(storage.Stored(live))) {
 		return nil
 	}
-	var awaited []string
-	for _, v := range next.Spec.Versions {
-		if v.Served && v.Name != storage.Stored(live) && !apihelpers.HasServedCRDVersion(live, v.Name) {
-			awaited = append(awaited, v.Name)
-		}
-	}
-	return awaited
+	return lists.FilterMap(next.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) (string, bool) {
+		return v.Name, v.Served && v.Name != storage.Stored(live) && !apihelpers.HasServedCRDVersion(live, v.Name)
+	})
 }
 
 // AwaitedBy returns the versions of definitions that a ClusterServiceVersion has to wait for, as text.

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/yamltext"
 )
@@ -178,13 +179,9 @@ func written(live *unstructured.Unstructured) bool {
 
 // OtherManagers returns the other clients that have written a live object.
 func OtherManagers(live *unstructured.Unstructured) []string {
-	var managers []string
-	for _, m := range live.GetManagedFields() {
-		if m.Manager != FieldManager && m.Subresource == "" && !slices.Contains(managers, m.Manager) {
-			managers = append(managers, m.Manager)
-		}
-	}
-	return managers
+	return lists.Distinct(lists.FilterMap(live.GetManagedFields(), func(m metav1.ManagedFieldsEntry) (string, bool) {
+		return m.Manager, m.Manager != FieldManager && m.Subresource == ""
+	}))
 }
 
 // IsRecord reports whether an object has a record's name. A bundle with one would control what a later command removes.

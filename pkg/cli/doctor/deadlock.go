@@ -3,7 +3,6 @@ package doctor
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
@@ -94,9 +93,8 @@ func cycleText(f Facts, cycle []int) string {
 		w := f.Webhooks[cycle[0]]
 		return fmt.Sprintf("it intercepts what the pods behind its own Service %s need to start", w.Service)
 	}
-	services := lists.Map(cycle, func(i int) string { return f.Webhooks[i].Service.String() })
-	slices.Sort(services)
-	return fmt.Sprintf("they intercept what the pods behind each other's Services need to start: %s", strings.Join(slices.Compact(services), ", "))
+	services := lists.Sorted(lists.Map(cycle, func(i int) string { return f.Webhooks[i].Service.String() }))
+	return fmt.Sprintf("they intercept what the pods behind each other's Services need to start: %s", strings.Join(services, ", "))
 }
 
 func conditions(f Facts, cycle []int) string {

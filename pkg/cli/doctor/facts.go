@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/route"
 )
 
@@ -81,13 +82,10 @@ type Pod struct {
 
 // LivePods are the pods that are not replaced: neither being deleted nor ended.
 func LivePods(pods []corev1.Pod) []Pod {
-	var staying []Pod
-	for _, p := range pods {
-		if p.DeletionTimestamp == nil && !ended(p) {
-			staying = append(staying, Pod{Labels: p.Labels, Placed: p.Spec.NodeName != "", Started: started(p), Ready: is(p, corev1.PodReady, corev1.ConditionTrue)})
-		}
-	}
-	return staying
+	return lists.FilterMap(pods, func(p corev1.Pod) (Pod, bool) {
+		pod := Pod{Labels: p.Labels, Placed: p.Spec.NodeName != "", Started: started(p), Ready: is(p, corev1.PodReady, corev1.ConditionTrue)}
+		return pod, p.DeletionTimestamp == nil && !ended(p)
+	})
 }
 
 // LeftOver reports whether the pod behind an endpoint is deleted or ended: a webhook may refuse writes of endpoints.

@@ -34,7 +34,7 @@ func intercepts(w Webhook) string {
 
 func operationsOf(r admissionregistrationv1.RuleWithOperations) string {
 	first := r.Operations[:min(len(r.Operations), fewRules)]
-	return strings.Join(lists.Map(first, func(o admissionregistrationv1.OperationType) string { return string(o) }), ", ")
+	return strings.Join(lists.Texts(first), ", ")
 }
 
 func resourcesOf(r admissionregistrationv1.RuleWithOperations) string {

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/webhookconfig"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
@@ -88,11 +89,7 @@ func Webhooks(validating []admissionregistrationv1.ValidatingWebhookConfiguratio
 			all = append(all, registration(Validating, c.ObjectMeta, w))
 		}
 	}
-	for _, crd := range crds {
-		if w, converted := conversion(crd); converted {
-			all = append(all, w)
-		}
-	}
+	all = append(all, lists.FilterMap(crds, conversion)...)
 	slices.SortFunc(all, func(a, b Webhook) int { return strings.Compare(a.String(), b.String()) })
 	return all
 }

@@ -12,6 +12,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/lineage"
@@ -60,12 +61,9 @@ func (c *Installer) CompleteGroup(ctx context.Context, b *bundle.Bundle, o *bund
 	if err != nil {
 		return "", err
 	}
-	var others []string
-	for _, other := range all {
-		if !related(b.CSV, &other) {
-			others = append(others, other.Name)
-		}
-	}
+	others := lists.FilterMap(all, func(other operatorsv1alpha1.ClusterServiceVersion) (string, bool) {
+		return other.Name, !related(b.CSV, &other)
+	})
 	o.Watch, kept, err = deploy.Watched(groups, o.Watch, others)
 	return kept, err
 }

@@ -145,3 +145,12 @@ func TestUnseenRegistrations(t *testing.T) {
 		t.Errorf("it does not end with %q:\n%s", want, printed.String())
 	}
 }
+
+// A status without webhooks names the kind that the cluster does not know.
+func TestNotInstalled(t *testing.T) {
+	var f Facts
+	f.NoRollouts = true
+	installtest.Contains(t, notInstalled(f), "kind WebhookRollout")
+	f.NoCSVs = true
+	installtest.Contains(t, notInstalled(f), "kind ClusterServiceVersion")
+}

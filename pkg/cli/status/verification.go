@@ -69,7 +69,7 @@ func unreported(csv operatorsv1alpha1.ClusterServiceVersion, reported []Webhook,
 		return nil // the one that it is a copy of, or that replaces it, has them
 	}
 	var all []Webhook
-	for _, d := range append(ownedAPIServices(csv), csv.Spec.WebhookDefinitions...) {
+	for _, d := range append(lists.Map(csv.Spec.APIServiceDefinitions.Owned, csvspec.DescribeAPIService), csv.Spec.WebhookDefinitions...) {
 		one := Webhook{Namespace: csv.Namespace, CSV: csv.Name, Name: d.GenerateName, Type: typeOf(d.Type), Deployment: d.DeploymentName}
 		if slices.ContainsFunc(reported, one.isSame) || d.Type == managerv1alpha1.APIServiceType && slices.ContainsFunc(all, one.isSame) {
 			continue
@@ -84,17 +84,6 @@ func unreported(csv operatorsv1alpha1.ClusterServiceVersion, reported []Webhook,
 			one.check(by, f.Facts, now)
 		}
 		all = append(all, one)
-	}
-	return all
-}
-
-// ownedAPIServices has a version of a group once for each of its kinds.
-func ownedAPIServices(csv operatorsv1alpha1.ClusterServiceVersion) []operatorsv1alpha1.WebhookDescription {
-	var all []operatorsv1alpha1.WebhookDescription
-	for _, d := range csv.Spec.APIServiceDefinitions.Owned {
-		all = append(all, operatorsv1alpha1.WebhookDescription{
-			Type: managerv1alpha1.APIServiceType, GenerateName: csvspec.APIServiceName(d.Group, d.Version), DeploymentName: d.DeploymentName,
-		})
 	}
 	return all
 }

@@ -2,6 +2,8 @@
 package clients
 
 import (
+	"cmp"
+
 	apiextensions "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/dynamic"
@@ -29,26 +31,13 @@ func New(config *rest.Config) (Set, error) {
 	binary := rest.CopyConfig(config)
 	binary.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
 	binary.ContentType = runtime.ContentTypeProtobuf
-	kube, err := kubernetes.NewForConfig(binary)
-	if err != nil {
-		return Set{}, err
-	}
-	olm, err := olmclient.New(config)
-	if err != nil {
-		return Set{}, err
-	}
-	extensions, err := apiextensions.NewForConfig(binary)
-	if err != nil {
-		return Set{}, err
-	}
-	objects, err := metadata.NewForConfig(config)
-	if err != nil {
-		return Set{}, err
-	}
-	apis, err := aggregator.NewForConfig(binary)
-	if err != nil {
-		return Set{}, err
-	}
-	foreign, err := dynamic.NewForConfig(config)
-	return Set{Kube: kube, OLM: olm, Extensions: extensions, Metadata: objects, Aggregator: apis, Dynamic: foreign}, err
+	var set Set
+	var errs [6]error
+	set.Kube, errs[0] = kubernetes.NewForConfig(binary)
+	set.OLM, errs[1] = olmclient.New(config)
+	set.Extensions, errs[2] = apiextensions.NewForConfig(binary)
+	set.Metadata, errs[3] = metadata.NewForConfig(config)
+	set.Aggregator, errs[4] = aggregator.NewForConfig(binary)
+	set.Dynamic, errs[5] = dynamic.NewForConfig(config)
+	return set, cmp.Or(errs[:]...)
 }

@@ -129,10 +129,7 @@ const maxRecorded = 500
 
 // recordedWebhooks returns the webhooks of a status, one for each registration.
 func recordedWebhooks(status managerv1alpha1.WebhookRolloutStatus) []managerv1alpha1.WebhookStatus {
-	var all []managerv1alpha1.WebhookStatus
-	for _, d := range status.Deployments {
-		all = append(all, d.Webhooks...)
-	}
+	all := slices.Concat(lists.Map(status.Deployments, func(d managerv1alpha1.DeploymentStatus) []managerv1alpha1.WebhookStatus { return d.Webhooks })...)
 	all = lists.Unique(all, func(w managerv1alpha1.WebhookStatus) string { return fmt.Sprint(w.Type, w.Configuration, w.CRDs) })
 	return all[:min(len(all), maxRecorded)]
 }

@@ -3,6 +3,12 @@ package decide
 import (
 	"testing"
 	"time"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/lineage"
 )
 
 func TestDeletion(t *testing.T) {
@@ -25,5 +31,14 @@ func TestDeletion(t *testing.T) {
 		if got != test.want || requeue.Never() == (got == AwaitAPIServers) {
 			t.Errorf("%s: step %d, requeued at %s, want step %d", name, got, requeue.At, test.want)
 		}
+	}
+}
+
+// A newer version continues conversions. An older one without a backend does not.
+func TestConverters(t *testing.T) {
+	older, newer := installtest.Operator(nil), installtest.Operator(nil)
+	relatives := lineage.Lineage{Older: []*operatorsv1alpha1.ClusterServiceVersion{older}, Newer: []*operatorsv1alpha1.ClusterServiceVersion{newer}}
+	if got := Converters(relatives, owners.Backends{}); len(got) != 1 || got[0] != newer {
+		t.Errorf("%d versions continue conversions, want the newer one alone", len(got))
 	}
 }

@@ -201,7 +201,7 @@ func orAll(namespaces []string) []string {
 	if len(namespaces) == 0 {
 		return []string{metav1.NamespaceAll}
 	}
-	return slices.Compact(slices.Sorted(slices.Values(namespaces)))
+	return lists.Sorted(namespaces)
 }
 
 func (l limited) factories() []factory {

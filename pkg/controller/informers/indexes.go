@@ -130,11 +130,7 @@ func SubjectsOf(o drift.Object) []string {
 	case *rbacv1.ClusterRoleBinding:
 		return permissions.SubjectKeys(o.Subjects)
 	case *operatorsv1alpha1.ClusterServiceVersion:
-		var subjects []string
-		for _, account := range csvspec.ServiceAccounts(o) {
-			subjects = append(subjects, permissions.SubjectsOf(o.Namespace, account)...)
-		}
-		return subjects
+		return slices.Concat(lists.Map(csvspec.ServiceAccounts(o), func(account string) []string { return permissions.SubjectsOf(o.Namespace, account) })...)
 	default:
 		return nil
 	}

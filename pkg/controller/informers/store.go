@@ -95,10 +95,7 @@ func (s Store[T]) OfOwners(owners []string) []T {
 
 // All returns all objects.
 func (s Store[T]) All() []T {
-	var all []any
-	for _, informer := range s.Informers {
-		all = append(all, informer.GetStore().List()...)
-	}
+	all := slices.Concat(lists.Map(s.Informers, func(informer cache.SharedIndexInformer) []any { return informer.GetStore().List() })...)
 	return lists.Map(all, func(o any) T { return o.(T) })
 }
 

@@ -15,6 +15,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/decide"
@@ -68,13 +69,7 @@ func byPort(endpoints []backends.Endpoint) map[int32][]backends.Endpoint {
 }
 
 func pathsOf(endpoints []backends.Endpoint) []string {
-	var paths []string
-	for _, e := range endpoints {
-		if e.Review.Path != "" && !slices.Contains(paths, e.Review.Path) {
-			paths = append(paths, e.Review.Path)
-		}
-	}
-	return paths
+	return lists.Distinct(lists.FilterMap(endpoints, func(e backends.Endpoint) (string, bool) { return e.Review.Path, e.Review.Path != "" }))
 }
 
 func serviceOf(e backends.Endpoint) probe.Target {

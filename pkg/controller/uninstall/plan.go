@@ -60,11 +60,7 @@ func ManagerPlan(ctx context.Context, config *rest.Config, namespaces ...string)
 	if errors.As(err, &held) {
 		plan.Refused = append(plan.Refused, held.Refused...)
 	}
-	return Plan{Writes: unique(plan.Writes), Refused: unique(plan.Refused)}, err // a conflict repeats them
-}
-
-func unique(texts []string) []string {
-	return lists.Unique(texts, func(text string) string { return text })
+	return Plan{Writes: lists.Distinct(plan.Writes), Refused: lists.Distinct(plan.Refused)}, err // a conflict repeats them
 }
 
 type roundTripper func(*http.Request) (*http.Response, error)

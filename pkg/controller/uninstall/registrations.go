@@ -76,11 +76,10 @@ func (u *Uninstaller) reportLeft(csv *operatorsv1alpha1.ClusterServiceVersion, l
 	if len(left) == 0 {
 		return
 	}
-	keys := lists.Map(left, drift.KeyOf)
-	slices.Sort(keys)
+	keys := listed(lists.Sorted(lists.Map(left, drift.KeyOf)))
 	message := fmt.Sprintf("%s: not deleted, because only labels name ClusterServiceVersion %s/%s as the owner: no record, InstallPlan or bundle install has created them. Delete them if they are not needed",
-		listed(slices.Compact(keys)), csv.Namespace, csv.Name)
-	u.Log.WithFields(queue.CSVKey(csv.Namespace, csv.Name).Fields()).WithField("objects", listed(slices.Compact(keys))).Warn("not deleted, because only labels name the ClusterServiceVersion as the owner")
+		keys, csv.Namespace, csv.Name)
+	u.Log.WithFields(queue.CSVKey(csv.Namespace, csv.Name).Fields()).WithField("objects", keys).Warn("not deleted, because only labels name the ClusterServiceVersion as the owner")
 	if u.Events != nil {
 		u.Events.Event(csv, corev1.EventTypeWarning, managerv1alpha1.EventLabelledObjectsLeft, message)
 	}

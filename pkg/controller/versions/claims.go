@@ -1,10 +1,12 @@
 package versions
 
 import (
+	"slices"
 	"sync"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/lineage"
@@ -34,13 +36,8 @@ func (r *Index) kindsOwned(csv *operatorsv1alpha1.ClusterServiceVersion) map[str
 
 // Neighbours returns other, not deleted operators of the namespace that own the same API.
 func (r *Index) Neighbours(csv *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage) []scope.Claimant {
-	var found []scope.Claimant
-	for _, other := range r.otherOperators(csv, relatives, informers.ByOwned, csvspec.OwnedNames(csv)) {
-		if !r.IsDeleted(other) {
-			found = append(found, r.ClaimantOf(other))
-		}
-	}
-	return found
+	others := r.otherOperators(csv, relatives, informers.ByOwned, csvspec.OwnedNames(csv))
+	return lists.Map(slices.DeleteFunc(others, r.IsDeleted), r.ClaimantOf)
 }
 
 // claims is the index of provided APIs. Each version updates its own first: of two in conflict, one observes the other.

@@ -9,6 +9,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers/informerstest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/lineage"
@@ -35,4 +36,12 @@ func TestOtherOperators(t *testing.T) {
 	slices.Sort(contenders)
 	installtest.Same(t, "contenders", []string{"b.v1", "c.v1"}, contenders)
 	installtest.Same(t, "neighbours", []string{"b.v1"}, neighbours)
+}
+
+// A manager that is limited to namespaces manages nothing in another.
+func TestManagerOfAnotherNamespace(t *testing.T) {
+	index := &Index{Caches: informerstest.Empty(t), Namespaces: []string{"mall"}}
+	index.Caches.Rollouts = informerstest.Holding(t, &managerv1alpha1.WebhookRollout{}, &managerv1alpha1.WebhookRollout{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "shop.v1"}})
+	installtest.None(t, "WebhookRollouts", index.ManagedRollouts())
+	installtest.Same(t, "managed", false, index.Manages(installtest.Operator(nil)))
 }

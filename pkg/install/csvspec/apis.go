@@ -17,9 +17,7 @@ import (
 
 // ServedGroups returns the API groups of the APIServices that a CSV owns.
 func ServedGroups(csv *operatorsv1alpha1.ClusterServiceVersion) []string {
-	groups := lists.Map(csv.Spec.APIServiceDefinitions.Owned, func(d operatorsv1alpha1.APIServiceDescription) string { return d.Group })
-	slices.Sort(groups)
-	return slices.Compact(groups)
+	return lists.Sorted(lists.Map(csv.Spec.APIServiceDefinitions.Owned, func(d operatorsv1alpha1.APIServiceDescription) string { return d.Group }))
 }
 
 // APIServiceName returns the name of the APIService for a version of a group.
@@ -41,16 +39,16 @@ const APIServiceType = managerv1alpha1.APIServiceType
 
 // ServedAPIServices returns descriptions of versions of groups, each with all its kinds.
 func ServedAPIServices(csv *operatorsv1alpha1.ClusterServiceVersion, deployment string) []operatorsv1alpha1.WebhookDescription {
-	var of []operatorsv1alpha1.WebhookDescription
-	for _, d := range csv.Spec.APIServiceDefinitions.Owned {
-		if d.DeploymentName == deployment {
-			of = append(of, operatorsv1alpha1.WebhookDescription{
-				Type: APIServiceType, GenerateName: APIServiceName(d.Group, d.Version), DeploymentName: d.DeploymentName,
-				ContainerPort: cmp.Or(d.ContainerPort, DefaultPort),
-			})
-		}
+	of := lists.Filter(csv.Spec.APIServiceDefinitions.Owned, func(d operatorsv1alpha1.APIServiceDescription) bool { return d.DeploymentName == deployment })
+	return lists.Unique(lists.Map(of, DescribeAPIService), func(d operatorsv1alpha1.WebhookDescription) string { return d.GenerateName })
+}
+
+// DescribeAPIService returns the description of one kind of an owned APIService.
+func DescribeAPIService(d operatorsv1alpha1.APIServiceDescription) operatorsv1alpha1.WebhookDescription {
+	return operatorsv1alpha1.WebhookDescription{
+		Type: APIServiceType, GenerateName: APIServiceName(d.Group, d.Version), DeploymentName: d.DeploymentName,
+		ContainerPort: cmp.Or(d.ContainerPort, DefaultPort),
 	}
-	return lists.Unique(of, func(d operatorsv1alpha1.WebhookDescription) string { return d.GenerateName })
 }
 
 // OwnedKinds returns the descriptions of all kinds that an owned APIService serves.

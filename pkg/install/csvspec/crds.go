@@ -60,16 +60,12 @@ func CRDDescriptions(csv *operatorsv1alpha1.ClusterServiceVersion) []operatorsv1
 // RequiredCRDs returns the names of the CRDs that a CSV owns, requires or converts.
 func RequiredCRDs(csv *operatorsv1alpha1.ClusterServiceVersion) []string {
 	names := lists.Map(CRDDescriptions(csv), func(d operatorsv1alpha1.CRDDescription) string { return d.Name })
-	names = append(names, ConversionCRDs(csv)...)
-	slices.Sort(names)
-	return slices.Compact(names)
+	return lists.Sorted(append(names, ConversionCRDs(csv)...))
 }
 
 // OwnedNames returns the names of the CRDs and APIServices that a CSV owns.
 func OwnedNames(csv *operatorsv1alpha1.ClusterServiceVersion) []string {
-	all := append(OwnedCRDs(csv), APIServices(csv)...)
-	slices.Sort(all)
-	return slices.Compact(all)
+	return lists.Sorted(append(OwnedCRDs(csv), APIServices(csv)...))
 }
 
 // OwnedCRDs returns the names of the owned CRDs.

@@ -59,8 +59,7 @@ func AlternateServiceName(csv *operatorsv1alpha1.ClusterServiceVersion, deployme
 func ServiceAccounts(csv *operatorsv1alpha1.ClusterServiceVersion) []string {
 	strategy := csv.Spec.InstallStrategy.StrategySpec
 	all := slices.Concat(strategy.Permissions, strategy.ClusterPermissions)
-	account := func(p operatorsv1alpha1.StrategyDeploymentPermissions) string { return p.ServiceAccountName }
-	return lists.Map(lists.Unique(all, account), account)
+	return lists.Distinct(lists.Map(all, func(p operatorsv1alpha1.StrategyDeploymentPermissions) string { return p.ServiceAccountName }))
 }
 
 // ServiceAccountOf returns the name of the ServiceAccount of a pod.
@@ -70,11 +69,7 @@ func ServiceAccountOf(pod corev1.PodSpec) string {
 
 // RulesOf returns the rules that permissions grant to a ServiceAccount.
 func RulesOf(permissions []operatorsv1alpha1.StrategyDeploymentPermissions, account string) []rbacv1.PolicyRule {
-	var rules []rbacv1.PolicyRule
-	for _, p := range permissions {
-		if p.ServiceAccountName == account {
-			rules = append(rules, p.Rules...)
-		}
-	}
-	return rules
+	return slices.Concat(lists.FilterMap(permissions, func(p operatorsv1alpha1.StrategyDeploymentPermissions) ([]rbacv1.PolicyRule, bool) {
+		return p.Rules, p.ServiceAccountName == account
+	})...)
 }

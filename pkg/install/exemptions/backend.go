@@ -46,7 +46,7 @@ func backendOf(in Input) backend {
 		b.claims.add(pod, in.Config)
 		b.podLabels = append(b.podLabels, labels.Merge(spec.Spec.Template.Labels, map[string]string{wellknown.LabelCSV: names.LabelValue(in.CSV.Name)}))
 	}
-	b.accounts = slices.Compact(slices.Sorted(slices.Values(b.accounts)))
+	b.accounts = lists.Sorted(b.accounts)
 	return b
 }
 

@@ -123,9 +123,7 @@ func GrantedIn(namespace string, targets []string) []string {
 	if slices.Contains(targets, metav1.NamespaceAll) {
 		return []string{metav1.NamespaceAll}
 	}
-	all := append([]string{namespace}, targets...)
-	slices.Sort(all)
-	return slices.Compact(all)
+	return lists.Sorted(append([]string{namespace}, targets...))
 }
 
 const serviceAccountGroup = "system:serviceaccounts"

@@ -181,3 +181,15 @@ func TestBindsRulesOf(t *testing.T) {
 		installtest.Same(t, name, test.want, BindsRulesOf(binding, desired, test.live))
 	}
 }
+
+// A Role that grants the same in the same place is one that the manager has created.
+func TestIsLiftedAs(t *testing.T) {
+	role := func(namespace string, rules ...rbacv1.PolicyRule) *rbacv1.Role {
+		return &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "shop"}, Rules: rules}
+	}
+	for live, want := range map[*rbacv1.Role]bool{
+		role("shop", installtest.ReadPods): true, role("mall", installtest.ReadPods): false, role("shop", installtest.Everything): false,
+	} {
+		installtest.Same(t, fmt.Sprintf("%s with %v", live.Namespace, live.Rules), want, IsLiftedAs(role("shop", installtest.ReadPods), live))
+	}
+}

@@ -49,7 +49,7 @@ func operations(rule admissionregistrationv1.RuleWithOperations) string {
 	if slices.Contains(rule.Operations, admissionregistrationv1.OperationAll) {
 		return "every operation"
 	}
-	return strings.Join(lists.Map(rule.Operations, func(o admissionregistrationv1.OperationType) string { return string(o) }), ", ")
+	return strings.Join(lists.Texts(rule.Operations), ", ")
 }
 
 // whereabouts formats the resources that a rule matches, with their namespaces.

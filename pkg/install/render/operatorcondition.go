@@ -9,6 +9,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 	operatorsv2 "github.com/operator-framework/api/pkg/operators/v2"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 )
 
@@ -40,14 +41,11 @@ func condition(csv *operatorsv1alpha1.ClusterServiceVersion) *Condition {
 // OLM v0 binds these: those of the permissions, or the default one.
 func conditionAccounts(csv *operatorsv1alpha1.ClusterServiceVersion) []string {
 	strategy := csv.Spec.InstallStrategy.StrategySpec
-	var accounts []string
-	for _, p := range slices.Concat(strategy.ClusterPermissions, strategy.Permissions) {
-		if p.ServiceAccountName != "" && !slices.Contains(accounts, p.ServiceAccountName) {
-			accounts = append(accounts, p.ServiceAccountName)
-		}
-	}
+	accounts := lists.FilterMap(slices.Concat(strategy.ClusterPermissions, strategy.Permissions), func(p operatorsv1alpha1.StrategyDeploymentPermissions) (string, bool) {
+		return p.ServiceAccountName, p.ServiceAccountName != ""
+	})
 	if len(accounts) == 0 {
 		return []string{"default"}
 	}
-	return accounts
+	return lists.Distinct(accounts)
 }

@@ -182,3 +182,9 @@ func TestNamesOfAwkwardDeployments(t *testing.T) {
 		installtest.Same(t, "the called Service of "+name, service, validatingOf(d.Webhooks[0]).Webhooks[0].ClientConfig.Service.Name)
 	}
 }
+
+func TestTargetPort(t *testing.T) {
+	installtest.Same(t, "the default", intstr.FromInt32(443), TargetPort(installtest.ServedBy("manager")))
+	named := installtest.ServedBy("manager", func(d *operatorsv1alpha1.WebhookDescription) { d.TargetPort = new(intstr.FromString("webhook")) })
+	installtest.Same(t, "the declared one", intstr.FromString("webhook"), TargetPort(named))
+}

@@ -48,7 +48,7 @@ func Groups(csv *operatorsv1alpha1.ClusterServiceVersion) []string {
 			groups = append(groups, rule.APIGroups...)
 		}
 	}
-	return lists.Unique(groups, func(group string) string { return group })
+	return lists.Distinct(groups)
 }
 
 // Add adds the resources of a version. If resources is nil, they are not known.

@@ -67,8 +67,7 @@ func (c Catalog) absent(groups []string) []string {
 }
 
 func versionsOf(served []Served) []string {
-	versions := lists.Map(served, func(s Served) string { return s.Version.Version })
-	return lists.Unique(versions, func(version string) string { return version })
+	return lists.Distinct(lists.Map(served, func(s Served) string { return s.Version.Version }))
 }
 
 func (c Catalog) nearestGroup(absent []string) string {

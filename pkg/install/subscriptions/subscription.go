@@ -25,8 +25,7 @@ func CSVNames(s *operatorsv1alpha1.Subscription) []string {
 	if s.Spec != nil {
 		names = append(names, s.Spec.StartingCSV)
 	}
-	slices.Sort(names)
-	return slices.DeleteFunc(slices.Compact(names), func(name string) bool { return name == "" })
+	return slices.DeleteFunc(lists.Sorted(names), func(name string) bool { return name == "" })
 }
 
 // Find prefers the Subscription that names the CSV as installed, then as starting CSV, then the ones that name a

@@ -18,6 +18,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/reviews"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/route"
 )
@@ -49,22 +50,17 @@ func ProbedService(desired, live *corev1.Service) *corev1.Service {
 // PodSelectors returns distinct selectors. A Service without a selector selects no pods.
 func PodSelectors(asked, live *corev1.Service, deployment *appsv1.Deployment) []string {
 	var all []string
-	add := func(selector labels.Selector) {
-		if text := selector.String(); !slices.Contains(all, text) {
-			all = append(all, text)
-		}
-	}
 	for _, service := range []*corev1.Service{asked, live} {
 		if service != nil && len(service.Spec.Selector) > 0 {
-			add(labels.SelectorFromSet(service.Spec.Selector))
+			all = append(all, labels.SelectorFromSet(service.Spec.Selector).String())
 		}
 	}
 	if deployment != nil {
 		if selector, err := metav1.LabelSelectorAsSelector(deployment.Spec.Selector); err == nil && !selector.Empty() {
-			add(selector)
+			all = append(all, selector.String())
 		}
 	}
-	return all
+	return lists.Distinct(all)
 }
 
 // SameTargets reports whether two Services lead to the same pods and the same ports.

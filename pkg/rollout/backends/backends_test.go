@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
@@ -96,4 +97,13 @@ func TestProbedService(t *testing.T) {
 	installtest.Same(t, "selectors", []string{"app=manager", "app=other", "app"}, PodSelectors(probed, live, deployment))
 	live.Spec.Selector, deployment.Spec.Selector = nil, &metav1.LabelSelector{MatchLabels: map[string]string{"app": "manager"}}
 	installtest.Same(t, "selectors without doubles, and none for a Service that has none", []string{"app=manager"}, PodSelectors(probed, live, deployment))
+}
+
+// The record of kept ports is read as it was written.
+func TestKeptPorts(t *testing.T) {
+	record := KeptPorts{Kept: []KeptPort{{Port: 443, TargetPort: intstr.FromInt32(9443)}}}
+	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{wellknown.AnnotationKeptPorts: record.String()}}}
+	installtest.Same(t, "record", record, KeptPortsOf(service))
+	kept, _ := record.Find(443)
+	installtest.Same(t, "kept port", record.Kept[0], kept)
 }

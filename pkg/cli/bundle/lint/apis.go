@@ -4,10 +4,12 @@ import (
 	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes/scheme"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/csvstatus"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/requirements"
@@ -71,12 +73,10 @@ func unservedAPIs(s *subject) {
 }
 
 func builtIn() []*apiregistrationv1.APIService {
-	var all []*apiregistrationv1.APIService
-	for _, version := range scheme.Scheme.PrioritizedVersionsAllGroups() {
-		all = append(all, &apiregistrationv1.APIService{
+	return lists.Map(scheme.Scheme.PrioritizedVersionsAllGroups(), func(version schema.GroupVersion) *apiregistrationv1.APIService {
+		return &apiregistrationv1.APIService{
 			ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{wellknown.LabelAutomanaged: wellknown.AutomanagedBuiltIn}},
 			Spec:       apiregistrationv1.APIServiceSpec{Group: version.Group, Version: version.Version},
-		})
-	}
-	return all
+		}
+	})
 }

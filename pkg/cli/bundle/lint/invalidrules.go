@@ -6,14 +6,13 @@ import (
 	"strings"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 )
 
 func incompleteRule(_ *subject, _ webhook, rule admissionregistrationv1.RuleWithOperations, report reporter) {
 	const refused = "the API server refuses to register the webhook: "
-	var operations []string
-	for _, o := range rule.Operations {
-		operations = append(operations, string(o))
-	}
+	operations := lists.Texts(rule.Operations)
 	for _, list := range []struct {
 		field string
 		items []string

@@ -9,6 +9,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle/show"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 )
 
@@ -91,49 +92,11 @@ func eachReference(pod corev1.PodSpec, displaced []string, do func(field, kind, 
 		for _, m := range c.VolumeMounts {
 			mounted[m.Name] = true
 		}
-		environmentReferences(c, do)
+		show.EnvironmentReferences(c.field, c.Container, do)
 	}
 	for i, v := range pod.Volumes {
 		if mounted[v.Name] && !slices.Contains(displaced, v.Name) {
-			volumeReferences(fmt.Sprintf("volumes[%d]", i), v, do)
-		}
-	}
-}
-
-func volumeReferences(field string, v corev1.Volume, do func(field, kind, name string, optional *bool)) {
-	switch {
-	case v.Secret != nil:
-		do(field, "Secret", v.Secret.SecretName, v.Secret.Optional)
-	case v.ConfigMap != nil:
-		do(field, "ConfigMap", v.ConfigMap.Name, v.ConfigMap.Optional)
-	case v.Projected != nil:
-		for i, p := range v.Projected.Sources {
-			within := fmt.Sprintf("%s.projected.sources[%d]", field, i)
-			if p.Secret != nil {
-				do(within, "Secret", p.Secret.Name, p.Secret.Optional)
-			}
-			if p.ConfigMap != nil {
-				do(within, "ConfigMap", p.ConfigMap.Name, p.ConfigMap.Optional)
-			}
-		}
-	}
-}
-
-func environmentReferences(c container, do func(field, kind, name string, optional *bool)) {
-	for i, e := range c.Env {
-		field := fmt.Sprintf("%s.env[%d]", c.field, i)
-		if from := e.ValueFrom; from != nil && from.SecretKeyRef != nil {
-			do(field, "Secret", from.SecretKeyRef.Name, from.SecretKeyRef.Optional)
-		} else if from != nil && from.ConfigMapKeyRef != nil {
-			do(field, "ConfigMap", from.ConfigMapKeyRef.Name, from.ConfigMapKeyRef.Optional)
-		}
-	}
-	for i, e := range c.EnvFrom {
-		field := fmt.Sprintf("%s.envFrom[%d]", c.field, i)
-		if e.SecretRef != nil {
-			do(field, "Secret", e.SecretRef.Name, e.SecretRef.Optional)
-		} else if e.ConfigMapRef != nil {
-			do(field, "ConfigMap", e.ConfigMapRef.Name, e.ConfigMapRef.Optional)
+			show.VolumeReferences(fmt.Sprintf("volumes[%d]", i), v, do)
 		}
 	}
 }

@@ -207,8 +207,7 @@ func selfDeadlocks(s *subject) {
 		if hasObjectSelector(w) && !s.selectsItself(w) {
 			continue
 		}
-		what := func(e exemptions.Exemption) string { return e.What }
-		cut := lists.Map(lists.Unique(s.exempted(w.WebhookDescription), what), what)
+		cut := lists.Distinct(lists.Map(s.exempted(w.WebhookDescription), func(e exemptions.Exemption) string { return e.What }))
 		if len(cut) > 0 {
 			s.reportCSV(w.path+".rules", fmt.Sprintf("while the webhook does not answer it refuses %s, so that under OLM v0 it stays down permanently; this manager exempts those requests", strings.Join(cut, ", ")),
 				"leave them out of the rules, select by an objectSelector what the webhook is for, or take failurePolicy Ignore")

@@ -2,6 +2,7 @@ package show
 
 import (
 	"cmp"
+	"fmt"
 	"iter"
 	"slices"
 
@@ -109,32 +110,70 @@ func (c *contents) deployments() []Deployment {
 	for w := range c.pods() {
 		pod := w.template.Spec
 		images := lists.Map(slices.Concat(pod.InitContainers, pod.Containers), func(c corev1.Container) string { return c.Image })
-		all = append(all, Deployment{Kind: w.kind, Name: w.name, Account: csvspec.ServiceAccountOf(pod), Images: distinct(images), HostAccess: HostAccess(w.template)})
+		all = append(all, Deployment{Kind: w.kind, Name: w.name, Account: csvspec.ServiceAccountOf(pod), Images: lists.Distinct(images), HostAccess: HostAccess(w.template)})
 	}
 	return byDanger(all, func(d Deployment) int { return len(d.HostAccess) })
 }
 
 func secretsOf(pod corev1.PodSpec) []string {
 	var names []string
+	add := func(_, kind, name string, _ *bool) {
+		if kind == "Secret" {
+			names = append(names, name)
+		}
+	}
 	for _, v := range pod.Volumes {
-		names = append(names, secretsOfVolume(v.VolumeSource)...)
+		VolumeReferences("", v, add)
+		names = append(names, secretsOfDriver(v.VolumeSource)...)
 	}
 	for _, container := range slices.Concat(pod.InitContainers, pod.Containers) {
-		for _, variable := range container.Env {
-			if variable.ValueFrom != nil && variable.ValueFrom.SecretKeyRef != nil {
-				names = append(names, variable.ValueFrom.SecretKeyRef.Name)
+		EnvironmentReferences("", container, add)
+	}
+	return lists.Distinct(names)
+}
+
+// VolumeReferences calls do for the Secrets and ConfigMaps that a volume has as its files.
+func VolumeReferences(field string, v corev1.Volume, do func(field, kind, name string, optional *bool)) {
+	switch {
+	case v.Secret != nil:
+		do(field, "Secret", v.Secret.SecretName, v.Secret.Optional)
+	case v.ConfigMap != nil:
+		do(field, "ConfigMap", v.ConfigMap.Name, v.ConfigMap.Optional)
+	case v.Projected != nil:
+		for i, p := range v.Projected.Sources {
+			within := fmt.Sprintf("%s.projected.sources[%d]", field, i)
+			if p.Secret != nil {
+				do(within, "Secret", p.Secret.Name, p.Secret.Optional)
 			}
-		}
-		for _, source := range container.EnvFrom {
-			if source.SecretRef != nil {
-				names = append(names, source.SecretRef.Name)
+			if p.ConfigMap != nil {
+				do(within, "ConfigMap", p.ConfigMap.Name, p.ConfigMap.Optional)
 			}
 		}
 	}
-	return distinct(names)
 }
 
-func secretsOfVolume(v corev1.VolumeSource) []string {
+// EnvironmentReferences calls do for the Secrets and ConfigMaps that the environment of a container is read from.
+func EnvironmentReferences(in string, c corev1.Container, do func(field, kind, name string, optional *bool)) {
+	for i, e := range c.Env {
+		field := fmt.Sprintf("%s.env[%d]", in, i)
+		if from := e.ValueFrom; from != nil && from.SecretKeyRef != nil {
+			do(field, "Secret", from.SecretKeyRef.Name, from.SecretKeyRef.Optional)
+		} else if from != nil && from.ConfigMapKeyRef != nil {
+			do(field, "ConfigMap", from.ConfigMapKeyRef.Name, from.ConfigMapKeyRef.Optional)
+		}
+	}
+	for i, e := range c.EnvFrom {
+		field := fmt.Sprintf("%s.envFrom[%d]", in, i)
+		if e.SecretRef != nil {
+			do(field, "Secret", e.SecretRef.Name, e.SecretRef.Optional)
+		} else if e.ConfigMapRef != nil {
+			do(field, "ConfigMap", e.ConfigMapRef.Name, e.ConfigMapRef.Optional)
+		}
+	}
+}
+
+// secretsOfDriver returns the Secrets with which the driver of a volume identifies itself.
+func secretsOfDriver(v corev1.VolumeSource) []string {
 	var names []string
 	reads := func(ref *corev1.LocalObjectReference) {
 		if ref != nil {
@@ -142,16 +181,8 @@ func secretsOfVolume(v corev1.VolumeSource) []string {
 		}
 	}
 	switch {
-	case v.Secret != nil:
-		return []string{v.Secret.SecretName}
 	case v.AzureFile != nil:
 		return []string{v.AzureFile.SecretName}
-	case v.Projected != nil:
-		for _, source := range v.Projected.Sources {
-			if source.Secret != nil {
-				reads(&source.Secret.LocalObjectReference)
-			}
-		}
 	case v.CSI != nil:
 		reads(v.CSI.NodePublishSecretRef)
 	case v.FlexVolume != nil:
@@ -179,5 +210,5 @@ func claimsOf(pod corev1.PodSpec) []string {
 			names = append(names, v.PersistentVolumeClaim.ClaimName)
 		}
 	}
-	return distinct(names)
+	return lists.Distinct(names)
 }

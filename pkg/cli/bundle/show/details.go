@@ -89,7 +89,7 @@ func proxiesOf(o *unstructured.Unstructured) []string {
 			all = append(all, "gets the tokens of the console's users")
 		}
 	}
-	return distinct(all)
+	return lists.Distinct(all)
 }
 
 // scrapesOf returns what a monitor reads: of which namespaces, and with whose credentials.
@@ -108,7 +108,7 @@ func scrapesOf(o *unstructured.Unstructured) []string {
 		}
 		all = append(all, listed("sends contents of", keysIn(endpoint, 4))...)
 	}
-	return distinct(all)
+	return lists.Distinct(all)
 }
 
 // keysIn returns the Secrets and ConfigMaps whose keys an object names: {name: a, key: b}.

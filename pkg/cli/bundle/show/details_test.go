@@ -174,13 +174,15 @@ env: [{name: A, valueFrom: {secretKeyRef: {name: variable, key: x}}}]}}}`
 	installtest.Contains(t, got, "replaces: shop.v1 skips: shop.v0, shop.v1-beta", "server shop a hostPath /etc", "apparmor", "mount Secrets other-tls variable variables")
 }
 
-// The pods of an operator may read Secrets of the namespace, and an aggregated API server gets roles.
+// The Secrets that the pods of an operator may read are listed, their ConfigMaps are not, and an aggregated API server gets roles.
 func TestPermissionsOfPods(t *testing.T) {
 	const csv = `{apiVersion: operators.coreos.com/v1alpha1, kind: ClusterServiceVersion, metadata: {name: shop.v1}, spec: {
 apiservicedefinitions: {owned: [{group: shop.io, version: v1, kind: Shop, deploymentName: server}]},
 install: {strategy: deployment, spec: {deployments: [{name: server, spec: {template: {spec: {serviceAccountName: shop,
-volumes: [{name: a, secret: {secretName: other-tls}}, {name: b, secret: {secretName: own}}, {name: c, projected: {sources: [{secret: {name: projected}}]}}],
-containers: [{name: c, env: [{name: A, valueFrom: {secretKeyRef: {name: variable, key: x}}}], envFrom: [{secretRef: {name: variables}}]}]}}}}]}}}}`
+volumes: [{name: a, secret: {secretName: other-tls}}, {name: b, secret: {secretName: own}}, {name: c, projected: {sources: [{secret: {name: projected}}, {configMap: {name: settings}}]}},
+{name: d, configMap: {name: settings}}, {name: e, csi: {driver: a, nodePublishSecretRef: {name: driver}}}], containers: [{name: c,
+env: [{name: A, valueFrom: {secretKeyRef: {name: variable, key: x}}}, {name: B, valueFrom: {configMapKeyRef: {name: settings, key: x}}}],
+envFrom: [{secretRef: {name: variables}}, {configMapRef: {name: settings}}]}]}}}}]}}}}`
 	var manifests []*unstructured.Unstructured
 	for _, text := range []string{"{apiVersion: v1, kind: Namespace, metadata: {name: shop}}", "{apiVersion: v1, kind: ServiceAccount, metadata: {name: shop, namespace: shop}}", "{apiVersion: v1, kind: Secret, metadata: {name: own, namespace: shop}}", csv} {
 		object := &unstructured.Unstructured{}
@@ -191,7 +193,7 @@ containers: [{name: c, env: [{name: A, valueFrom: {secretKeyRef: {name: variable
 	want := [][]string{
 		{"shop", "cluster", "all of", "ClusterRole system:auth-delegator"},
 		{"shop", "kube-system", "all of", "Role extension-apiserver-authentication-reader"},
-		{"shop", "shop", "mount", "Secrets other-tls projected variable variables"},
+		{"shop", "shop", "mount", "Secrets other-tls projected driver variable variables"},
 	}
 	installtest.Same(t, "details", want, got)
 }

@@ -7,6 +7,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/pod-security-admission/api"
 	"k8s.io/pod-security-admission/policy"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 )
 
 // HostAccess returns the fields that give a pod access to its node, or remove its isolation from the node, each once. That is
@@ -34,7 +36,7 @@ func HostAccess(template corev1.PodTemplateSpec) []string {
 			add("hostPath "+volume.HostPath.Path, true)
 		}
 	}
-	return distinct(append(all, unlikeStandard(template)...))
+	return lists.Distinct(append(all, unlikeStandard(template)...))
 }
 
 func containerAccess(container corev1.Container, add func(text string, holds bool)) {

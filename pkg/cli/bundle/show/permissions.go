@@ -184,13 +184,9 @@ func (r role) is(b binding) bool {
 }
 
 func (c *contents) ungranted() []Object {
-	var all []Object
-	for _, r := range c.roles {
-		if c.isUngranted(r) {
-			all = append(all, Object{Kind: r.kind + "." + rbacv1.GroupName, Namespace: r.namespace, Name: r.name})
-		}
-	}
-	return all
+	return lists.FilterMap(c.roles, func(r role) (Object, bool) {
+		return Object{Kind: r.kind + "." + rbacv1.GroupName, Namespace: r.namespace, Name: r.name}, c.isUngranted(r)
+	})
 }
 
 func (c *contents) isUngranted(r role) bool {
@@ -265,7 +261,7 @@ func merged(all []Permission) []Permission {
 		places[g] = append(places[g], p.Where)
 	}
 	for i, row := range rows {
-		rows[i].Where = strings.Join(distinct(places[grant{row.Account, row.Verbs, row.On, row.Where == "cluster"}]), ", ")
+		rows[i].Where = strings.Join(lists.Distinct(places[grant{row.Account, row.Verbs, row.On, row.Where == "cluster"}]), ", ")
 	}
 	return rows
 }

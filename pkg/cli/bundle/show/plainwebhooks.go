@@ -29,8 +29,7 @@ func (c *contents) interceptionsOf(o any) []Webhook {
 		return []Webhook{policyRow(mutatingPolicy, o.Name, o.Spec.MatchConstraints, o.Spec.FailurePolicy, c.definitions)}
 	case *admissionregistrationv1.ValidatingAdmissionPolicyBinding:
 		row := c.bindingRow(validatingPolicy, o.Name, o.Spec.PolicyName, o.Spec.MatchResources)
-		actions := lists.Map(o.Spec.ValidationActions, func(a admissionregistrationv1.ValidationAction) string { return string(a) })
-		row.OnFailure = strings.Join(actions, ", ")
+		row.OnFailure = strings.Join(lists.Texts(o.Spec.ValidationActions), ", ")
 		return []Webhook{row}
 	case *admissionregistrationv1.MutatingAdmissionPolicyBinding:
 		return []Webhook{c.bindingRow(mutatingPolicy, o.Name, o.Spec.PolicyName, o.Spec.MatchResources)}

@@ -179,11 +179,6 @@ func byDanger[T any](all []T, danger func(T) int) []T {
 	return all
 }
 
-// distinct returns each item once, in the order of its first occurrence.
-func distinct(items []string) []string {
-	return lists.Unique(items, func(item string) string { return item })
-}
-
 func qualified(groups, resources []string) []string {
 	var all []string
 	for _, group := range groups {

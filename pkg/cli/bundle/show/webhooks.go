@@ -127,8 +127,7 @@ func selectedBy(selector *metav1.LabelSelector) coverage {
 
 func interceptsOf(rules []admissionregistrationv1.RuleWithOperations) []string {
 	return lists.Map(rules, func(rule admissionregistrationv1.RuleWithOperations) string {
-		operations := lists.Map(rule.Operations, func(o admissionregistrationv1.OperationType) string { return string(o) })
-		return strings.Join(operations, ",") + " " + strings.Join(qualified(rule.APIGroups, rule.Resources), ", ")
+		return strings.Join(lists.Texts(rule.Operations), ",") + " " + strings.Join(qualified(rule.APIGroups, rule.Resources), ", ")
 	})
 }
 

@@ -57,7 +57,7 @@ func TestLosses(t *testing.T) {
 	rule := admissionregistrationv1.RuleWithOperations{
 		Operations: []admissionregistrationv1.OperationType{"CREATE", "UPDATE"}, Rule: admissionregistrationv1.Rule{Resources: []string{"pods", "services"}},
 	}
-	csv := &operatorsv1alpha1.ClusterServiceVersion{}
+	csv := installtest.Owning(&operatorsv1alpha1.ClusterServiceVersion{}, "Pond", "server", 443)
 	csv.Spec.WebhookDefinitions = []operatorsv1alpha1.WebhookDescription{
 		{GenerateName: "v.example.com", Rules: []admissionregistrationv1.RuleWithOperations{rule}},
 		{GenerateName: "m.example.com", Rules: []admissionregistrationv1.RuleWithOperations{rule}, FailurePolicy: &ignore},
@@ -67,6 +67,7 @@ func TestLosses(t *testing.T) {
 	printLosses(output.New(&out), csv)
 	said := out.String()
 	installtest.Contains(t, said,
+		"v1.ponds.example.com: reading and writing of Pond fails",
 		"v.example.com: CREATE/UPDATE of pods, services fails",
 		"m.example.com: CREATE/UPDATE of pods, services is not checked",
 		"c.example.com: reading and writing things.example.com in other versions than the stored one fails",

@@ -139,8 +139,7 @@ func printLosses(out output.Writer, csv *operatorsv1alpha1.ClusterServiceVersion
 
 func calls(d operatorsv1alpha1.WebhookDescription) string {
 	all := lists.Map(d.Rules, func(r admissionregistrationv1.RuleWithOperations) string {
-		operations := lists.Map(r.Operations, func(o admissionregistrationv1.OperationType) string { return string(o) })
-		return strings.Join(operations, "/") + " of " + strings.Join(r.Resources, ", ")
+		return strings.Join(lists.Texts(r.Operations), "/") + " of " + strings.Join(r.Resources, ", ")
 	})
 	return strings.Join(all, "; ")
 }

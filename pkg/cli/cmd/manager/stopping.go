@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/output"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/uninstall"
 )
@@ -76,11 +77,7 @@ func (s stopping) pods(ctx context.Context) ([]corev1.Pod, error) {
 // running returns the pods whose containers may run. A ReplicaSet that is scaled to zero does not delete the pods
 // that have ended, such as evicted ones.
 func running(pods []corev1.Pod) []string {
-	var names []string
-	for _, p := range pods {
-		if p.Status.Phase != corev1.PodFailed && p.Status.Phase != corev1.PodSucceeded {
-			names = append(names, p.Name)
-		}
-	}
-	return names
+	return lists.FilterMap(pods, func(p corev1.Pod) (string, bool) {
+		return p.Name, p.Status.Phase != corev1.PodFailed && p.Status.Phase != corev1.PodSucceeded
+	})
 }

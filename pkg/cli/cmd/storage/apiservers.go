@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -16,6 +17,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cluster"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/storage"
 )
@@ -79,23 +81,15 @@ func (s apiServers) all(ctx context.Context) ([]*rest.Config, error) {
 }
 
 func (s apiServers) named() sets.Set[string] {
-	addresses := sets.New[string]()
-	for _, address := range s.addresses {
-		addresses.Insert(strings.TrimPrefix(address, "https://"))
-	}
-	return addresses
+	return sets.New(lists.Map(s.addresses, func(address string) string { return strings.TrimPrefix(address, "https://") })...)
 }
 
 func (s apiServers) listed(ctx context.Context) ([]string, error) {
-	slices, err := s.kube.DiscoveryV1().EndpointSlices(metav1.NamespaceDefault).List(ctx, metav1.ListOptions{LabelSelector: discoveryv1.LabelServiceName + "=kubernetes"})
+	list, err := s.kube.DiscoveryV1().EndpointSlices(metav1.NamespaceDefault).List(ctx, metav1.ListOptions{LabelSelector: discoveryv1.LabelServiceName + "=kubernetes"})
 	if err != nil {
 		return nil, err
 	}
-	var listed []string
-	for _, slice := range slices.Items {
-		listed = append(listed, addressesOf(slice)...)
-	}
-	return listed, nil
+	return slices.Concat(lists.Map(list.Items, addressesOf)...), nil
 }
 
 func addressesOf(slice discoveryv1.EndpointSlice) []string {

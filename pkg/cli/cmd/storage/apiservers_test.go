@@ -118,6 +118,11 @@ func TestStoreChangesTheStorageVersionAlone(t *testing.T) {
 	crd.Name, crd.ResourceVersion = "things.example.com", "7"
 	crd.Spec.Versions = []apiextensionsv1.CustomResourceDefinitionVersion{{Name: "v1", Storage: true}, {Name: "v2"}}
 	installtest.Must(t, c.Store(t.Context(), crd, "v2"))
-	const want = `[{"op":"replace","path":"/metadata/resourceVersion","value":"7"},{"op":"replace","path":"/spec/versions/0/storage","value":false},{"op":"replace","path":"/spec/versions/1/storage","value":true}]`
-	installtest.Same(t, "the request", "PATCH application/json-patch+json "+want, method+" "+contentType+" "+body)
+	const read = `PATCH application/json-patch+json [{"op":"replace","path":"/metadata/resourceVersion","value":"7"},`
+	const stored = `{"op":"replace","path":"/spec/versions/0/storage","value":false},{"op":"replace","path":"/spec/versions/1/storage","value":true}]`
+	installtest.Same(t, "the request that changes the storage version", read+stored, method+" "+contentType+" "+body)
+	crd.Status.Conditions = []apiextensionsv1.CustomResourceDefinitionCondition{{Type: apiextensionsv1.StorageMigrating}}
+	installtest.Must(t, c.Trim(t.Context(), crd, "v2"))
+	const trimmed = `{"op":"add","path":"/status/storedVersions","value":["v2"]},{"op":"remove","path":"/status/conditions/0"}]`
+	installtest.Same(t, "the request that ends the migration", read+trimmed, method+" "+contentType+" "+body)
 }

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/output"
 )
 
@@ -97,12 +98,7 @@ func staleLeases(leases []coordinationv1.Lease) []string {
 }
 
 func heldLeases(leases []coordinationv1.Lease, are func(coordinationv1.Lease) bool) []string {
-	var names []string
-	for _, lease := range leases {
-		if isHeld(lease) && are(lease) {
-			names = append(names, lease.Name)
-		}
-	}
+	names := lists.FilterMap(leases, func(lease coordinationv1.Lease) (string, bool) { return lease.Name, isHeld(lease) && are(lease) })
 	slices.Sort(names)
 	return names
 }
