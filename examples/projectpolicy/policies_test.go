@@ -15,6 +15,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/client-go/tools/cache"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/examples/internal/operatortest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/projectpolicy/policy"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
@@ -28,7 +29,7 @@ func TestPoliciesFollowTheCluster(t *testing.T) {
 
 	wantBroken := func(name string, want ...string) {
 		t.Helper()
-		installtest.Eventually(t, "the policies broken by namespace "+name, func() bool {
+		operatortest.Eventually(t, "the policies broken by namespace "+name, func() bool {
 			return cmp.Equal(want, brokenBy(store, name), cmpopts.EquateEmpty())
 		})
 	}
@@ -38,11 +39,11 @@ func TestPoliciesFollowTheCluster(t *testing.T) {
 	wantBroken("alpha")
 
 	update(t, client, object("b-teams", 3, "a(b"))
-	installtest.Eventually(t, "the policy is known to be broken", func() bool { return cmp.Equal([]string{"b-teams"}, store.Snapshot().broken) })
+	operatortest.Eventually(t, "the policy is known to be broken", func() bool { return cmp.Equal([]string{"b-teams"}, store.Snapshot().broken) })
 	wantBroken("c", "a-names")
 
 	installtest.Must(t, client.Resource(policy.Resource).Delete(t.Context(), "b-teams", metav1.DeleteOptions{}))
-	installtest.Eventually(t, "the deleted policy is forgotten", func() bool { return len(store.Snapshot().broken) == 0 })
+	operatortest.Eventually(t, "the deleted policy is forgotten", func() bool { return len(store.Snapshot().broken) == 0 })
 	wantBroken("c", "a-names")
 }
 
@@ -61,7 +62,7 @@ func TestStatusSaysWhetherAPolicyIsEnforced(t *testing.T) {
 			Message: "All patterns are valid; the policy is enforced.",
 		},
 	} {
-		installtest.Eventually(t, "the status of "+name, func() bool { return len(conditions(t, client, name)) > 0 })
+		operatortest.Eventually(t, "the status of "+name, func() bool { return len(conditions(t, client, name)) > 0 })
 		installtest.Same(t, "conditions of "+name, []metav1.Condition{want}, conditions(t, client, name), ignoreTime)
 	}
 }
@@ -87,7 +88,7 @@ func TestStatusIsWrittenOnceByTwoReplicas(t *testing.T) {
 		{policies: client.Resource(policy.Resource), lister: lister()},
 	}
 	installtest.Must(t, replicas[0].reconcile(t.Context(), name))
-	installtest.Eventually(t, "the second replica sees what the first has written", func() bool { return replicas[1].reconcile(t.Context(), name) == nil })
+	operatortest.Eventually(t, "the second replica sees what the first has written", func() bool { return replicas[1].reconcile(t.Context(), name) == nil })
 	if len(conditions(t, client, "names")) != 1 {
 		t.Errorf("conditions are %v", conditions(t, client, "names"))
 	}

@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/examples/internal/operatortest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/volumelabels/labelling"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
@@ -37,7 +38,7 @@ func TestControllerLabelsWhatIsThere(t *testing.T) {
 		"half":     {"zone": "north", "region": "cold", "mine": "stays"},
 		"other":    {"zone": "south", "region": "cold"},
 	} {
-		installtest.Eventually(t, name+" has its labels", func() bool { return cmp.Equal(want, labelsOf(t, client, name)) })
+		operatortest.Eventually(t, name+" has its labels", func() bool { return cmp.Equal(want, labelsOf(t, client, name)) })
 	}
 	for _, name := range []string{"unknown", "local"} {
 		installtest.Same(t, "the number of labels of "+name, 0, len(labelsOf(t, client, name)))
@@ -55,7 +56,7 @@ func TestControllerTriesAgain(t *testing.T) {
 	})
 	p := &failingOnce{known: known{{Driver: "d", Handle: "vol-1"}: {"zone": "north"}}}
 	runController(t, client, p)
-	installtest.Eventually(t, "pv is labelled", func() bool { return labelsOf(t, client, "pv")["zone"] == "north" })
+	operatortest.Eventually(t, "pv is labelled", func() bool { return labelsOf(t, client, "pv")["zone"] == "north" })
 	if !p.failed.Load() || conflicts.Load() < 2 {
 		t.Errorf("the provider failed: %v; writes: %d", p.failed.Load(), conflicts.Load())
 	}

@@ -1,4 +1,4 @@
-// Package operatortest runs an example on the machine of the API server that calls it.
+// Package operatortest runs an example on the machine of the API server that calls it, and waits for what it does.
 package operatortest
 
 import (

@@ -1,15 +1,12 @@
 package installtest
 
 import (
-	"context"
 	"errors"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"k8s.io/apimachinery/pkg/util/wait"
 )
 
 // Same fails the test if two values differ.
@@ -33,15 +30,6 @@ func Must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
-	}
-}
-
-// Eventually waits until a condition holds.
-func Eventually(t testing.TB, what string, holds func() bool) {
-	t.Helper()
-	err := wait.PollUntilContextTimeout(t.Context(), 5*time.Millisecond, 10*time.Second, true, func(context.Context) (bool, error) { return holds(), nil })
-	if err != nil {
-		t.Fatalf("never: %s", what)
 	}
 }
 
