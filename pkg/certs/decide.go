@@ -39,7 +39,7 @@ func Decide(f Facts, p Policy, now time.Time) Decision {
 	return m.conclude()
 }
 
-// repair adopts the Secret and completes it. It reports whether a step was necessary.
+// repair takes the steps that precede a phase. It reports whether one was necessary.
 func (m *decider) repair() bool {
 	switch {
 	case m.blocking != nil:

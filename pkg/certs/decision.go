@@ -26,7 +26,7 @@ const (
 
 // Decision is the result of Decide.
 type Decision struct {
-	// Need is the missing fact. The other fields are valid until it is known.
+	// Need is the missing fact. While it is set, only Mint and Serving count.
 	Need Need
 	// Mint is set with NeedIssued if the manager issues.
 	Mint *Request
@@ -34,7 +34,7 @@ type Decision struct {
 	Write *corev1.Secret
 	// Remove is a Secret to delete because it cannot be changed. Write is created in its place.
 	Remove *corev1.Secret
-	// Reissue requests that the issuer deletes Facts.Issued and issues again.
+	// Reissue requests the deletion of Facts.Issued, so that the issuer issues again.
 	Reissue bool
 
 	// Rejected is why pods cannot be given Facts.Issued; nil if they can.

@@ -41,7 +41,7 @@ type Facts struct {
 	Evidence *Evidence
 	// Rotating counts other certificates that are being replaced; nil if it was not obtained now.
 	Rotating *int
-	// ReadOnly is set if the API server refuses to write the Secret.
+	// ReadOnly is set if the API server refuses to write the Secret, or another client reverts each write.
 	ReadOnly bool
 	// Recreated is set if another client recreated the Secret after each deletion: it is not deleted now.
 	Recreated bool

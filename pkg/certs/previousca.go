@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// untrustPrevious waits until pods serve the current certificate, or the previous ones have expired.
+// untrustPrevious ends the trust in previous CAs when pods serve the current certificate, or the previous ones have expired.
 func (m *decider) untrustPrevious() {
 	expired := m.previousExpired()
 	if m.current.invalid(m.Names, m.now) != "" {

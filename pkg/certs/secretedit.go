@@ -114,7 +114,7 @@ func (e editor) emptyPair() {
 	e.recordTime(wellknown.AnnotationPreviousExpiresAt, e.lastExpiry(served))
 }
 
-// endPreviousTrust keeps the current CA, which another issuer has to replace. Pods are still updated.
+// endPreviousTrust forgets the previous CAs, and the phase Promoting continues.
 func (e editor) endPreviousTrust() {
 	delete(e.secret.Data, wellknown.KeyPreviousCAs)
 	delete(e.secret.Annotations, wellknown.AnnotationPreviousExpiresAt)

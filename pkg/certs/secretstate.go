@@ -31,7 +31,7 @@ func (s *state) restoredFrom(f Facts, current *keyPair) string {
 type state struct {
 	current      *keyPair            // what pods are given; nil if the manager wrote no usable one
 	problem      string              // why there is none
-	emptied      bool                // tls.crt is empty
+	emptied      bool                // tls.crt is empty, or there is no Secret
 	annotated    bool                // the Secret has annotations of the manager
 	unidentified bool                // the annotation that identifies current is missing
 	next         *keyPair            // what pods will be given
@@ -51,7 +51,7 @@ type state struct {
 	previousExpiresAt             time.Time // until when pods may serve another one; zero for not at all
 }
 
-// readSecret reads a Secret that is the manager's; nil if it does not exist.
+// readSecret reads a Secret that is the manager's. Facts.Secret is nil if it does not exist.
 func readSecret(f Facts, now time.Time) state {
 	secret := f.Secret
 	if secret == nil {

@@ -25,7 +25,7 @@ type Plan struct {
 	Requeue Requeue
 }
 
-// Next returns the plan for one ClusterServiceVersion. Without a scope, or with unmet requirements, it starts
+// Next returns the plan for one ClusterServiceVersion. Without a scope, if invalid, or with unmet requirements, it starts
 // nothing new, and renews the certificates of what is live. While only a requirement is not met, webhooks in
 // service and their Services, Roles and bindings are also repaired, and deleted Deployments. Only an operator
 // that must yield to another one is withdrawn.

@@ -17,7 +17,7 @@ import (
 type Provider struct {
 	Name          managerv1alpha1.CertificateProvider
 	SelectsIssuer bool
-	// issued reports whether this issuer issued a Secret, and reissues on request; nil for none.
+	// issued recognizes the Secrets that the controller of the provider issues; nil if none does.
 	issued func(*corev1.Secret) bool
 	// CRD exists if the controller is installed; empty if every cluster has the kinds.
 	CRD string

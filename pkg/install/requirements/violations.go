@@ -88,7 +88,7 @@ type Violation struct {
 
 func (v Violation) String() string { return v.Message + "; " + v.WayOut }
 
-// The first is the one that OLM v0 reports. As there, a name must be unique among webhooks of all types.
+// ruleViolations begins with the one that OLM v0 reports. As there, a name must be unique among webhooks of all types.
 func ruleViolations(csv *operatorsv1alpha1.ClusterServiceVersion) []Violation {
 	var violations []Violation
 	first := map[string]int{}

@@ -135,7 +135,7 @@ func (c Contest) contesting(now time.Time) []otherClient {
 	return slices.DeleteFunc(slices.Clone(c.clients), func(r otherClient) bool { return !r.contests() || r.over(now) })
 }
 
-// Blocks allows a first write, except to a Secret: each certificate differs.
+// Blocks reports whether the write is paused. A value that was not written before is not, except in a Secret.
 func (c Contest) Blocks(object, live Object, drift Drift, now time.Time) bool {
 	return slices.ContainsFunc(c.clients, func(r otherClient) bool {
 		return r.contests() && now.Before(r.blockedUntil()) && r.concerns(object, live, drift)

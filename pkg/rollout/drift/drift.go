@@ -37,7 +37,7 @@ type Drift struct {
 	Extra []string
 	// KeptByApply is set if the manager wrote Extra by an update: it owns them after an apply without them.
 	KeptByApply bool
-	// By is the other field manager that last wrote one of Fields; empty if the desired object changed.
+	// By is the other field manager that last wrote one of Fields; empty if the desired object changed, or ownership does not show it.
 	By string
 }
 
