@@ -77,9 +77,10 @@ func (b *planBuilder) delete(live drift.Object) bool {
 
 // unregister reports whether the plan deletes a registration. API servers continue to call one that stays.
 func (b *planBuilder) unregister(live drift.Object) bool {
-	key, kept := drift.KeyOf(live), registration.KeptByFinalizers(live)
-	b.Steps = slices.DeleteFunc(b.Steps, func(s Step) bool { return s.Key() == key }) // it is not written first
-	deletes := b.delete(live)
+	key, kept, deletes := drift.KeyOf(live), registration.KeptByFinalizers(live), b.delete(live)
+	if deletes { // It is not written first.
+		b.Steps = slices.DeleteFunc(b.Steps, func(s Step) bool { return s.Key() == key && s.Verb != Delete })
+	}
 	switch {
 	case deletes && kept == "":
 	case deletes, live.GetDeletionTimestamp() != nil:

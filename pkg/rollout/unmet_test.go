@@ -5,6 +5,7 @@ import (
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
@@ -55,6 +56,13 @@ func TestUnmetRequirementKeepsWebhooks(t *testing.T) {
 		"another webhook": {func(c *cluster) {
 			c.CSV.Spec.WebhookDefinitions = append(c.CSV.Spec.WebhookDefinitions, webhookOf("worker"))
 		}, nil},
+		"disabled webhook, renewed CA": {func(c *cluster) { c.disable("v.manager.example.com"); renew(c) }, []string{"delete " + configuration}},
+		"disabled webhook that a finalizer keeps, renewed CA": {func(c *cluster) {
+			c.disable("v.manager.example.com")
+			live, _ := c.keep("v.manager.example.com")
+			live.DeletionTimestamp = new(metav1.NewTime(c.now))
+			renew(c)
+		}, []string{"update " + configuration + ": webhooks.clientConfig.caBundle"}},
 		"removed webhook": {func(c *cluster) { c.CSV.Spec.WebhookDefinitions = nil }, nil},
 		"no scope, too": {func(c *cluster) {
 			obstacles["no scope"].put(c)
