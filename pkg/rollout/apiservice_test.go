@@ -17,6 +17,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 )
 
@@ -255,11 +256,20 @@ func TestReservedGroupIsNeverWritten(t *testing.T) {
 			c.reconcileTimes(3)
 			installtest.Same(t, "the number of APIServices before the group is reserved", 1, len(c.Observed.APIServices))
 			c.Failure, c.Observed.ReservedGroups = failure, reserved
-			c.reconcile()
-			c.reconcile()
+			c.reconcileTimes(2)
 			installtest.Same(t, "the number of APIServices after the group is reserved", 0, len(c.Observed.APIServices))
 		})
 	}
+}
+
+// A rotation waits for a registration that is only not deleted, but not for one of a reserved group: it is not written.
+func TestWriteRefusal(t *testing.T) {
+	c := clusterWithAPIService(t, "manager").succeed()
+	api := c.Observed.APIServices[0]
+	c.Observed.Refused, c.Observed.DeletionRefused = map[string]string{drift.KeyOf(api): "no"}, map[string]bool{drift.KeyOf(api): true}
+	installtest.Same(t, "refusal", "", c.Observed.WriteRefusal(api))
+	c.Observed.ReservedGroups = map[string]bool{api.Spec.Group: true}
+	installtest.Same(t, "refusal in a reserved group", "no", c.Observed.WriteRefusal(api))
 }
 
 // An APIService of a group that other servers serve is not registered. One that is registered stays and is repaired.

@@ -27,6 +27,11 @@ func TestUnmetRequirementKeepsWebhooks(t *testing.T) {
 		c.CSV.Spec.WebhookDefinitions[0].Rules[0].Resources = []string{"invoices"}
 	}
 	anotherImage := func(c *cluster) { c.spec("manager").Spec.Template.Spec.Containers[0].Image = "shop:2" }
+	stay := func(c *cluster) {
+		c.disable("v.manager.example.com")
+		live, _ := c.keep("v.manager.example.com")
+		live.DeletionTimestamp = new(metav1.NewTime(c.now))
+	}
 	for name, test := range map[string]struct {
 		happens func(*cluster)
 		want    []string
@@ -49,20 +54,17 @@ func TestUnmetRequirementKeepsWebhooks(t *testing.T) {
 			c.CSV.Spec.WebhookDefinitions[0].DeploymentName = "absent"
 			renew(c)
 		}, []string{"apply " + configuration + ": " + generation + ", " + bundle}},
-		"removed webhook, renewed CA": {func(c *cluster) {
-			c.CSV.Spec.WebhookDefinitions = nil
-			renew(c)
-		}, []string{"update " + configuration + ": webhooks.clientConfig.caBundle"}},
+		"removed webhook, renewed CA": {func(c *cluster) { c.CSV.Spec.WebhookDefinitions = nil; renew(c) }, []string{"update " + configuration + ": webhooks.clientConfig.caBundle"}},
 		"another webhook": {func(c *cluster) {
 			c.CSV.Spec.WebhookDefinitions = append(c.CSV.Spec.WebhookDefinitions, webhookOf("worker"))
 		}, nil},
-		"disabled webhook, renewed CA": {func(c *cluster) { c.disable("v.manager.example.com"); renew(c) }, []string{"delete " + configuration}},
-		"disabled webhook that a finalizer keeps, renewed CA": {func(c *cluster) {
-			c.disable("v.manager.example.com")
-			live, _ := c.keep("v.manager.example.com")
-			live.DeletionTimestamp = new(metav1.NewTime(c.now))
+		"disabled webhook, renewed CA":                        {func(c *cluster) { c.disable("v.manager.example.com"); renew(c) }, []string{"delete " + configuration}},
+		"disabled webhook that a finalizer keeps, renewed CA": {func(c *cluster) { stay(c); renew(c) }, []string{"update " + configuration + ": webhooks.clientConfig.caBundle"}},
+		"disabled webhook that a finalizer keeps, another Service, renewed CA": {func(c *cluster) {
+			stay(c)
+			c.validating("manager").Webhooks[0].ClientConfig.Service.Name = "other"
 			renew(c)
-		}, []string{"update " + configuration + ": webhooks.clientConfig.caBundle"}},
+		}, nil},
 		"removed webhook": {func(c *cluster) { c.CSV.Spec.WebhookDefinitions = nil }, nil},
 		"no scope, too": {func(c *cluster) {
 			obstacles["no scope"].put(c)

@@ -17,6 +17,10 @@ import (
 )
 
 func TestEditedWebhooks(t *testing.T) {
+	const (
+		mutating   = "MutatingWebhookConfiguration m.example.com server-service:9443"
+		validating = "ValidatingWebhookConfiguration v.example.com server-service:443"
+	)
 	for name, test := range map[string]struct {
 		edit func(*operatorsv1alpha1.ClusterServiceVersion)
 		want []string
@@ -25,7 +29,7 @@ func TestEditedWebhooks(t *testing.T) {
 			func(c *operatorsv1alpha1.ClusterServiceVersion) {
 				c.Spec.WebhookDefinitions = c.Spec.WebhookDefinitions[:1]
 			},
-			[]string{"ValidatingWebhookConfiguration v.example.com server-service:443"},
+			[]string{validating},
 		},
 		"all are removed": {
 			func(c *operatorsv1alpha1.ClusterServiceVersion) { c.Spec.WebhookDefinitions = nil },
@@ -35,45 +39,29 @@ func TestEditedWebhooks(t *testing.T) {
 			func(c *operatorsv1alpha1.ClusterServiceVersion) {
 				c.Spec.WebhookDefinitions = append(c.Spec.WebhookDefinitions, webhook("w.example.com", "operator"))
 			},
-			[]string{
-				"MutatingWebhookConfiguration m.example.com server-service:9443",
-				"ValidatingWebhookConfiguration v.example.com server-service:443",
-				"ValidatingWebhookConfiguration w.example.com operator-service:443",
-			},
+			[]string{mutating, validating, "ValidatingWebhookConfiguration w.example.com operator-service:443"},
 		},
 		"one has another type": {
 			func(c *operatorsv1alpha1.ClusterServiceVersion) {
 				c.Spec.WebhookDefinitions[1].Type = operatorsv1alpha1.ValidatingAdmissionWebhook
 			},
-			[]string{
-				"ValidatingWebhookConfiguration m.example.com server-service:9443",
-				"ValidatingWebhookConfiguration v.example.com server-service:443",
-			},
+			[]string{"ValidatingWebhookConfiguration m.example.com server-service:9443", validating},
 		},
 		"one has another name": {
 			func(c *operatorsv1alpha1.ClusterServiceVersion) {
 				c.Spec.WebhookDefinitions[0].GenerateName = "other.example.com"
 			},
-			[]string{
-				"MutatingWebhookConfiguration m.example.com server-service:9443",
-				"ValidatingWebhookConfiguration other.example.com server-service:443",
-			},
+			[]string{mutating, "ValidatingWebhookConfiguration other.example.com server-service:443"},
 		},
 		"one has another port": {
 			func(c *operatorsv1alpha1.ClusterServiceVersion) { c.Spec.WebhookDefinitions[0].ContainerPort = 8443 },
-			[]string{
-				"MutatingWebhookConfiguration m.example.com server-service:9443",
-				"ValidatingWebhookConfiguration v.example.com server-service:8443",
-			},
+			[]string{mutating, "ValidatingWebhookConfiguration v.example.com server-service:8443"},
 		},
 		"one is served by the other Deployment": {
 			func(c *operatorsv1alpha1.ClusterServiceVersion) {
 				c.Spec.WebhookDefinitions[1].DeploymentName = "operator"
 			},
-			[]string{
-				"MutatingWebhookConfiguration m.example.com operator-service:9443",
-				"ValidatingWebhookConfiguration v.example.com server-service:443",
-			},
+			[]string{"MutatingWebhookConfiguration m.example.com operator-service:9443", validating},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
