@@ -19,6 +19,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/status"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/storage"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/terminal"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/ui"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/version"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/output"
 )
@@ -59,6 +60,7 @@ func NewRootCommand(displayName string) *cobra.Command {
 		manager.NewRemoveCommand(),
 		status.NewCommand(),
 		storage.NewCommand(),
+		ui.NewCommand(),
 		version.NewCommand(),
 	)
 	root.InitDefaultHelpCmd() // Otherwise cobra adds these two when the command runs.

@@ -50,18 +50,37 @@ func jsonOf(v any) (string, error) {
 }
 
 func escapeJSON(document string) string {
+	return encodeHidden(document, func(r rune) (text string) {
+		for _, unit := range utf16.Encode([]rune{r}) {
+			text += fmt.Sprintf(`\u%04x`, unit)
+		}
+		return text
+	})
+}
+
+// HTML writes a document. Characters that hide or reorder text are written as in Go, as in Encode.
+func (w Writer) HTML(document string) error {
+	_, err := io.WriteString(w.to, EncodeHTML(document))
+	return err
+}
+
+// EncodeHTML returns a document in which every character is visible and stays in place.
+func EncodeHTML(document string) string {
+	return encodeHidden(document, func(r rune) string { return strings.Trim(fmt.Sprintf("%+q", r), "'") })
+}
+
+// encodeHidden encodes the characters of a document that hide or reorder text, except line ends.
+func encodeHidden(document string, encode func(rune) string) string {
 	if !containsHidden(document) {
 		return document
 	}
 	var text strings.Builder
 	var marks marks
 	for _, r := range document {
-		if tooMany := marks.tooMany(r); !tooMany && !hidden(r) {
+		if tooMany := marks.tooMany(r); tooMany || hidden(r) {
+			text.WriteString(encode(r))
+		} else {
 			text.WriteRune(r)
-			continue
-		}
-		for _, unit := range utf16.Encode([]rune{r}) {
-			fmt.Fprintf(&text, `\u%04x`, unit)
 		}
 	}
 	return text.String()

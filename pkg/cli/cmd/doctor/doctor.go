@@ -8,11 +8,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cluster"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/exitcode"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/flags"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/terminal"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/doctor"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/output"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/page"
 )
 
 // The exit codes of doctor, for scripts.
@@ -34,6 +36,8 @@ lost pods can be recreated, and whether the control plane depends on the webhook
 The command writes nothing. It reads certificates through port-forwards, which need the permission to create
 pods/portforward.
 
+With --output=html, it writes the page of the command ui as one file, which needs no other file and no network.
+
 Exit codes: 2 there is a finding of level ERROR: requests are refused now, all or some of them; 1 there is a finding of
 level UNKNOWN and none of level ERROR, or the cluster could not be read; 0 otherwise, also with findings of level
 WARNING; 130 interrupted.`,
@@ -48,22 +52,42 @@ WARNING; 130 interrupted.`,
 				return err
 			}
 			findings := doctor.Diagnose(facts, time.Now())
-			if output.Format != "" {
-				asked, endpoints := doctor.Asked(facts)
-				err = output.Print(terminal.Stdout(cmd), report{findings, dialled{endpoints, asked, direct}})
-			} else {
+			switch output.Format {
+			case "":
 				printFindings(terminal.Stdout(cmd), findings, facts)
 				if !direct {
 					terminal.Stdout(cmd).Printf("endpoints were dialled from inside their pods: whether API servers reach them was not checked; --direct dials their addresses\n")
 				}
+			case html:
+				err = printPage(cmd, c, facts)
+			default:
+				asked, endpoints := doctor.Asked(facts)
+				err = output.Print(terminal.Stdout(cmd), report{findings, dialled{endpoints, asked, direct}})
 			}
 			return errors.Join(err, verdict(findings))
 		},
 	}
 	connection.Add(cmd, cmd.Flags())
-	output.Add(cmd, "json", "yaml")
+	output.Add(cmd, "json", "yaml", html)
 	cmd.Flags().BoolVar(&direct, "direct", false, "dial the addresses of the pods, as API servers do; the default is a port-forward, which also reaches a server that listens only on 127.0.0.1 of its pod")
 	return cmd
+}
+
+// html is the output format of the page that the command ui serves, as one file for a support case.
+const html = "html"
+
+func printPage(cmd *cobra.Command, c *cluster.Cluster, dialled doctor.Facts) error {
+	facts, err := cluster.PageReader{Cluster: c}.Read(cmd.Context())
+	if err != nil {
+		return err
+	}
+	now := time.Now()
+	facts.Answers, facts.DialledAt = dialled.Answers, now
+	document, err := page.New(facts, nil, now).Document()
+	if err != nil {
+		return err
+	}
+	return terminal.Stdout(cmd).HTML(document)
 }
 
 type report struct {

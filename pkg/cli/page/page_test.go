@@ -1,0 +1,217 @@
+package page
+
+import (
+	"crypto/ed25519"
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"math/big"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/doctor"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/status"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/route"
+)
+
+var now = time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
+
+func ago(d time.Duration) *metav1.Time { return &metav1.Time{Time: now.Add(-d)} }
+
+// caOf returns a caBundle of one CA.
+func caOf(t testing.TB, serial int64, notBefore, notAfter time.Time) []byte {
+	t.Helper()
+	key := ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize))
+	template := &x509.Certificate{SerialNumber: big.NewInt(serial), NotBefore: notBefore, NotAfter: notAfter, IsCA: true, BasicConstraintsValid: true}
+	der := installtest.OrPanic(x509.CreateCertificate(nil, template, template, key.Public(), key))
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
+}
+
+// shop has a webhook that serves, one that waits, a conversion, and registrations of another owner.
+func shop(t testing.TB) Facts {
+	t.Helper()
+	service := types.NamespacedName{Namespace: "shop", Name: "manager-service"}
+	ca := caOf(t, 1, now.Add(-30*24*time.Hour), now.Add(335*24*time.Hour))
+	owner := types.NamespacedName{Namespace: "shop", Name: "shop.v1"}
+	rule := func(group, resource string, operations ...admissionregistrationv1.OperationType) admissionregistrationv1.RuleWithOperations {
+		return admissionregistrationv1.RuleWithOperations{Operations: operations, Rule: admissionregistrationv1.Rule{APIGroups: []string{group}, APIVersions: []string{"v1"}, Resources: []string{resource}}}
+	}
+	return Facts{
+		Server: "https://192.0.2.1:6443", DialledAt: now.Add(-time.Minute),
+		Facts: status.Facts{
+			CSVs: []operatorsv1alpha1.ClusterServiceVersion{{
+				ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "shop.v1"},
+				Status:     operatorsv1alpha1.ClusterServiceVersionStatus{Phase: operatorsv1alpha1.CSVPhaseInstalling, LastTransitionTime: ago(time.Hour)},
+			}},
+			Rollouts: []managerv1alpha1.WebhookRollout{{
+				ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "shop.v1"},
+				Status: managerv1alpha1.WebhookRolloutStatus{Deployments: []managerv1alpha1.DeploymentStatus{{
+					Name: "manager", State: managerv1alpha1.DeploymentAvailable,
+					Certificate: &managerv1alpha1.CertificateStatus{
+						Provider: "manager", Phase: managerv1alpha1.CertificateStable, NotBefore: ago(30 * 24 * time.Hour), NotAfter: ago(-60 * 24 * time.Hour), RenewalTime: ago(-30 * 24 * time.Hour), LastUpdateTime: ago(30 * 24 * time.Hour),
+						CAFingerprint: "0123456789abcdef",
+					},
+					Webhooks: []managerv1alpha1.WebhookStatus{
+						{Type: operatorsv1alpha1.ValidatingAdmissionWebhook, GenerateName: "v.shop.io", Configuration: "v.shop.io-x", State: managerv1alpha1.WebhookRegistered, LastTransitionTime: ago(time.Hour)},
+						{Type: operatorsv1alpha1.ConversionWebhook, GenerateName: "c.shop.io", CRDs: []string{"orders.shop.io"}, State: managerv1alpha1.WebhookRegistered, LastTransitionTime: ago(time.Hour)},
+					},
+				}, {
+					Name: "worker", State: managerv1alpha1.DeploymentProgressing, Message: "pod worker-0 does not start: see kubectl -n shop describe pod worker-0",
+					Webhooks: []managerv1alpha1.WebhookStatus{{Type: operatorsv1alpha1.MutatingAdmissionWebhook, GenerateName: "m.shop.io", State: managerv1alpha1.WebhookWaiting, Reason: "DeploymentNotAvailable", Message: "waiting for Deployment worker"}},
+				}}},
+			}},
+			Facts: doctor.Facts{
+				Webhooks: []doctor.Webhook{
+					{Kind: doctor.Conversion, Object: "orders.shop.io", Service: service, Port: 443, CABundle: ca, Owner: owner, Fails: true, Versions: 2},
+					{Kind: doctor.Mutating, Object: "sidecars", Name: "sidecars.mesh.io", URL: "https://mesh.example.com/inject?token=secret-in-a-url", Fails: false, Rules: []admissionregistrationv1.RuleWithOperations{rule("", "pods", "CREATE")}},
+					{Kind: doctor.Validating, Object: "gone", Name: "gone.example.com", Service: types.NamespacedName{Namespace: "gone", Name: "hook"}, Port: 443, Fails: true, Rules: []admissionregistrationv1.RuleWithOperations{rule("", "configmaps", "CREATE", "UPDATE")}},
+					{Kind: doctor.Validating, Object: "v.shop.io-x", Name: "v.shop.io", Service: service, Port: 443, CABundle: ca, Owner: owner, Fails: true, Rules: []admissionregistrationv1.RuleWithOperations{rule("shop.io", "orders", "CREATE", "UPDATE"), rule("", "configmaps", "DELETE")}},
+				},
+				Services: map[types.NamespacedName]doctor.Service{service: {By: route.ByClusterIP, Ports: map[int32]int{443: 1}, Ready: 1, Owner: owner}},
+				Owners:   map[types.NamespacedName]bool{owner: true},
+				Answers: map[string][]doctor.Answer{
+					"ValidatingWebhookConfiguration v.shop.io-x: webhook v.shop.io": {{Endpoint: "pod manager-0", Asked: true, NotAfter: now.Add(60 * 24 * time.Hour)}},
+					"CustomResourceDefinition orders.shop.io: conversion":           {{Endpoint: "pod manager-0", Asked: true, NotAfter: now.Add(60 * 24 * time.Hour)}},
+				},
+			},
+		},
+		Events: []corev1.Event{
+			{InvolvedObject: corev1.ObjectReference{Namespace: "shop", Name: "shop.v1"}, Type: "Normal", Reason: "WebhookRegistered", Message: "webhook v.shop.io is registered and serves", LastTimestamp: *ago(time.Hour)},
+			{InvolvedObject: corev1.ObjectReference{Namespace: "shop", Name: "other.v1"}, Reason: "Other"},
+			{InvolvedObject: corev1.ObjectReference{Namespace: "shop", Name: "shop.v1"}, Type: "Warning", Reason: "WebhookUnreachable", Message: "no endpoint answers", EventTime: metav1.NewMicroTime(now.Add(-time.Minute)), Count: 3},
+		},
+		Latencies: Latencies{{"v.shop.io", "validating"}: {Calls: 12, Mean: 3 * time.Millisecond, P99: 5 * time.Millisecond}},
+	}
+}
+
+func TestWebhooks(t *testing.T) {
+	p := New(shop(t), History{}, now)
+	installtest.Same(t, "webhooks", []string{
+		"✓ v.shop.io Validating of shop/shop.v1: Fail, orders.shop.io configmaps",
+		"✓ c.shop.io Conversion of shop/shop.v1: Fail, orders.shop.io",
+		"… m.shop.io Mutating of shop/shop.v1: ,",
+		"? sidecars.mesh.io Mutating of : Ignore, pods",
+		"✕ gone.example.com Validating of : Fail, configmaps",
+	}, lists.Map(p.Webhooks, func(w Webhook) string {
+		resources := lists.Map(w.Intercepted, func(in Intercepted) string { return in.Resource })
+		return strings.TrimSpace(fmt.Sprintf("%s %s %s of %s: %s, %s", w.Health.Symbol(), w.Name, w.Type, w.Owner(), w.Policy, strings.Join(resources, " ")))
+	}))
+	ids := lists.Map(p.Webhooks, func(w Webhook) string { return w.ID })
+	installtest.Same(t, "the number of different ids", len(ids), len(lists.Distinct(slices.Clone(ids))))
+	installtest.Same(t, "healthy", 2, p.Count(Healthy))
+	installtest.Same(t, "latency", "mean 3ms, 99 % within 5ms, 12 calls, 0 rejected", p.Webhooks[0].Latency.String())
+}
+
+// A tenant sees the webhooks of a namespace only.
+func TestWebhooksOfANamespace(t *testing.T) {
+	f := shop(t)
+	f.Namespace = "shop"
+	installtest.Same(t, "the number of webhooks", 3, len(New(f, History{}, now).Webhooks))
+}
+
+func TestStages(t *testing.T) {
+	p := New(shop(t), History{}, now)
+	stages := func(w Webhook) []string {
+		return lists.Map(w.Stages, func(s Stage) string { return fmt.Sprintf("%s: %s (%s) %s", s.Name, s.State, s.Progress, s.Message) })
+	}
+	installtest.Same(t, "of a webhook that serves", []string{
+		"ClusterServiceVersion: Installing (done) ", "Deployment manager: Available (done) ", "Certificate: Stable, of provider manager (done) ", "Test review and registration: Registered (done) ",
+	}, stages(p.Webhooks[0]))
+	installtest.Same(t, "of a webhook that waits", []string{
+		"ClusterServiceVersion: Installing (done) ",
+		"Deployment worker: Progressing (in progress) pod worker-0 does not start: see kubectl -n shop describe pod worker-0",
+		"Certificate: none (not started) ",
+		"Test review and registration: Waiting: DeploymentNotAvailable (not started) waiting for Deployment worker",
+	}, stages(p.Webhooks[2]))
+	installtest.Same(t, "events", []string{"WebhookUnreachable", "WebhookRegistered"}, lists.Map(p.Webhooks[0].Events, func(e Event) string { return e.Reason }))
+}
+
+func TestValidityChart(t *testing.T) {
+	chart := New(shop(t), History{}, now).Webhooks[0].Certificates
+	summary := chart.Summary()
+	installtest.Same(t, "certificate", []string{
+		"serving certificate: valid from 2026-04-04T12:00:00Z to 2026-06-03T12:00:00Z",
+		"serving certificate: due for renewal from 2026-06-03T12:00:00Z to 2026-07-03T12:00:00Z",
+	}, summary[:2])
+	installtest.Same(t, "the number of rows", 2, len(chart.Rows))
+	installtest.Same(t, "the end of the last bar", float64(chartWidth-8), chart.X(chart.To))
+	installtest.Same(t, "labels", []string{"2026-04-04", "2027-04-04"}, []string{chart.Marks()[0].Text, chart.Marks()[5].Text})
+}
+
+func TestHistoryOfARotation(t *testing.T) {
+	f := shop(t)
+	certificate := f.Rollouts[0].Status.Deployments[0].Certificate
+	first, second := f.Webhooks[3].CABundle, caOf(t, 2, now, now.Add(time.Hour))
+	h := History{}
+	at := now
+	for _, step := range []struct {
+		phase  managerv1alpha1.CertificatePhase
+		bundle []byte
+		pods   *managerv1alpha1.CertificateEndpoints
+	}{
+		{"Stable", first, nil}, {"Stable", first, nil},
+		{"Distributing", slices.Concat(first, second), nil},
+		{"Promoting", slices.Concat(first, second), &managerv1alpha1.CertificateEndpoints{Total: 2, Updated: 1, Outdated: 1}},
+		{"Stable", second, nil},
+	} {
+		certificate.Phase, certificate.Endpoints = step.phase, step.pods
+		f.Webhooks[3].CABundle, f.Webhooks[0].CABundle = step.bundle, step.bundle
+		h = h.Add(f, at)
+		at = at.Add(time.Second)
+	}
+	chart := New(f, h, at).Webhooks[0].Rotation
+	texts := map[string][]string{}
+	for _, row := range chart.Rows {
+		for _, b := range row.Bars {
+			texts[row.Name] = append(texts[row.Name], fmt.Sprintf("%s %s", b.To.Sub(b.From), b.Text))
+		}
+	}
+	installtest.Same(t, "phases", []string{"2s Stable", "1s Distributing", "1s Promoting", "1s Stable"}, texts["phase"])
+	installtest.Same(t, "pods", []string{"1s 1/2 new, 1 old, 0 unknown"}, texts["pods"])
+	installtest.Same(t, "the number of sets of CAs", 3, len(texts["caBundle trusts CAs"]))
+	installtest.Same(t, "without a change there is no chart", true, New(f, History{}.Add(f, now), at).Webhooks[0].Rotation.Empty())
+}
+
+// What hostile objects contain has a limit.
+func TestLimits(t *testing.T) {
+	many := admissionregistrationv1.RuleWithOperations{Rule: admissionregistrationv1.Rule{APIGroups: installtest.ListOf(1000), Resources: installtest.ListOf(1000)}}
+	f := Facts{Facts: status.Facts{Facts: doctor.Facts{Webhooks: []doctor.Webhook{{
+		Kind: doctor.Validating, Object: "v", Name: "v", Rules: []admissionregistrationv1.RuleWithOperations{many, many}, CABundle: slices.Concat(installtest.Times(3*maxCAs, func(i int) []byte { return caOf(t, int64(i), now, now.Add(time.Hour)) })...),
+	}}}}}
+	w := New(f, History{}, now).Webhooks[0]
+	installtest.Same(t, "resources", maxIntercepted, len(w.Intercepted))
+	installtest.Same(t, "left out", 2_000_000-maxIntercepted, w.More)
+	installtest.Same(t, "CAs", maxCAs, len(w.Certificates.Rows))
+}
+
+func TestReadLatencies(t *testing.T) {
+	latencies, err := ReadLatencies(strings.NewReader(`
+# TYPE apiserver_admission_webhook_admission_duration_seconds histogram
+apiserver_admission_webhook_admission_duration_seconds_bucket{name="v",operation="CREATE",rejected="false",type="validating",le="0.005"} 99
+apiserver_admission_webhook_admission_duration_seconds_bucket{name="v",operation="CREATE",rejected="false",type="validating",le="0.025"} 99
+apiserver_admission_webhook_admission_duration_seconds_bucket{name="v",operation="CREATE",rejected="false",type="validating",le="+Inf"} 99
+apiserver_admission_webhook_admission_duration_seconds_sum{name="v",operation="CREATE",rejected="false",type="validating"} 0.1
+apiserver_admission_webhook_admission_duration_seconds_count{name="v",operation="CREATE",rejected="false",type="validating"} 99
+apiserver_admission_webhook_admission_duration_seconds_bucket{name="v",operation="UPDATE",rejected="true",type="validating",le="0.005"} 0
+apiserver_admission_webhook_admission_duration_seconds_bucket{name="v",operation="UPDATE",rejected="true",type="validating",le="0.025"} 0
+apiserver_admission_webhook_admission_duration_seconds_bucket{name="v",operation="UPDATE",rejected="true",type="validating",le="+Inf"} 1
+apiserver_admission_webhook_admission_duration_seconds_sum{name="v",operation="UPDATE",rejected="true",type="validating"} 0.9
+apiserver_admission_webhook_admission_duration_seconds_count{name="v",operation="UPDATE",rejected="true",type="validating"} 1
+`))
+	installtest.Must(t, err)
+	installtest.Same(t, "latencies", Latencies{{"v", "validating"}: {Calls: 100, Mean: 10 * time.Millisecond, P99: 5 * time.Millisecond, Rejected: 1}}, latencies)
+	_, err = ReadLatencies(strings.NewReader("metrics"))
+	installtest.Error(t, "read the metrics of the API server: text format parsing error in line 1: unexpected end of input stream", err)
+}

@@ -1,0 +1,107 @@
+package page
+
+import (
+	"crypto/sha256"
+	"embed"
+	"encoding/base64"
+	"html/template"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/duration"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/output"
+)
+
+//go:embed assets
+var assets embed.FS
+
+var (
+	style  = asset("style.css")
+	script = asset("script.js")
+	// pages has a document for each view, document one with all views.
+	pages    = parse(template.FuncMap{"link": pageLink, "view": func(name string) string { return name }, "live": func() bool { return true }})
+	document = parse(template.FuncMap{"link": func(id string) string { return "#" + id }, "view": func(name string) string { return "#" + name }, "live": func() bool { return false }})
+)
+
+func asset(name string) string {
+	text, err := assets.ReadFile("assets/" + name)
+	if err != nil {
+		panic(err) // It is part of the program.
+	}
+	return string(text)
+}
+
+func parse(links template.FuncMap) *template.Template {
+	funcs := template.FuncMap{
+		"style":  func() template.CSS { return template.CSS(style) }, //nolint:gosec // It is part of the program.
+		"script": func() template.JS { return template.JS(script) },  //nolint:gosec // It is part of the program.
+		"policy": ContentSecurityPolicy,
+		"age":    func(at, now time.Time) string { return duration.HumanDuration(now.Sub(at)) },
+		"utc":    func(at time.Time) string { return at.UTC().Format(time.RFC3339) },
+		"upper":  strings.ToUpper,
+	}
+	return template.Must(template.New("").Funcs(funcs).Funcs(links).ParseFS(assets, "assets/*.html"))
+}
+
+func pageLink(id string) string { return ViewWebhook + "?id=" + id }
+
+// ContentSecurityPolicy allows the style and the script of the page, and requests to the server that it comes from.
+func ContentSecurityPolicy() string {
+	return "default-src 'none'; style-src " + hashOf(style) + "; script-src " + hashOf(script) + "; connect-src 'self'; base-uri 'none'; form-action 'none'"
+}
+
+func hashOf(text string) string {
+	digest := sha256.Sum256([]byte(text))
+	return "'sha256-" + base64.StdEncoding.EncodeToString(digest[:]) + "'"
+}
+
+// The views, by the last part of their address.
+const (
+	ViewMap      = "map"
+	ViewFindings = "findings"
+	ViewWebhook  = "webhook"
+)
+
+// content is the argument of the templates.
+type content struct {
+	Page
+
+	View    string
+	Title   string
+	Webhook Webhook // of ViewWebhook
+}
+
+// Map returns the view of all webhooks.
+func (p Page) Map() (string, error) {
+	return render(pages, content{Page: p, View: ViewMap, Title: "Webhooks"})
+}
+
+// FindingsView returns the view of all findings.
+func (p Page) FindingsView() (string, error) {
+	return render(pages, content{Page: p, View: ViewFindings, Title: "Findings"})
+}
+
+// WebhookView returns the view of one webhook.
+func (p Page) WebhookView(w Webhook) (string, error) {
+	return render(pages, content{Page: p, View: ViewWebhook, Title: w.Name, Webhook: w})
+}
+
+// Document returns all views as one file, which needs nothing else.
+func (p Page) Document() (string, error) {
+	return render(document, content{Page: p, View: "document", Title: "Webhooks of " + p.Server})
+}
+
+// With returns the content for a template of one webhook.
+func (c content) With(w Webhook) content {
+	c.Webhook = w
+	return c
+}
+
+func render(templates *template.Template, c content) (string, error) {
+	var html strings.Builder
+	if err := templates.ExecuteTemplate(&html, "layout.html", c); err != nil {
+		return "", err
+	}
+	return output.EncodeHTML(html.String()), nil
+}
