@@ -8,7 +8,7 @@ WORKSPACE := GOWORK=$(CURDIR)/go.work
 
 CLUSTER := go run -C test/cluster ./cmd/cluster
 LINT    := go tool -modfile=$(CURDIR)/hack/tools/lint/go.mod golangci-lint run
-LINTED  := . pkg/hosting pkg/hosting/test examples test/e2e test/cluster test/certmanager test/gitops
+LINTED  := . pkg/hosting pkg/hosting/test examples test/e2e test/cluster test/certmanager test/gitops test/browser
 
 # What is outside test/ needs no API server.
 # The longest tests come first: the others run at the same time.
@@ -91,8 +91,8 @@ EXPECTED ?= ../shared/oracle
 others := $(if $(and $(wildcard $(BUNDLES)),$(wildcard $(EXPECTED))),corpus)
 
 .PHONY: test
-test: ## Run all tests: unit, integration, e2e, and corpus where the bundles of others are
-	./hack/test.sh unit integration e2e $(others)
+test: ## Run all tests: unit, integration, browser, e2e, and corpus where the bundles of others are
+	./hack/test.sh unit integration browser e2e $(others)
 	@$(if $(others),,echo "=== corpus skipped: there is no $(BUNDLES) or no $(EXPECTED), and nothing is compared with what OLM v0 created from the bundles of others")
 
 # These processes, and the servers that they start, end soon: what is left lying in memory costs
@@ -119,6 +119,10 @@ programs: ## Build the programs that tests run: etcd, kube-apiserver, cert-manag
 integration: programs ## Run the tests that need an API server: etcd and kube-apiserver from source (with KUBECONFIG, only what suits a whole cluster)
 	$(WORKSPACE) go test -count=1 -timeout=40m -parallel 8 ./test/integration $$($(WORKSPACE) go list ./... ./pkg/hosting/test/... ./examples/... | grep /test/ | grep -v -e /test/bench -e /test/corpus)
 
+.PHONY: browser
+browser: ## Run the tests of the page in Chromium (hack/chromium.sh installs one)
+	CHROMIUM="$$(./hack/chromium.sh)" && export CHROMIUM && go test -C test/browser -count=1 -timeout=20m .
+
 .PHONY: e2e
 e2e: programs ## Run the tests that need a cluster: one from source, or KUBECONFIG's
 	./hack/e2e.sh
@@ -126,6 +130,11 @@ e2e: programs ## Run the tests that need a cluster: one from source, or KUBECONF
 .PHONY: timeline
 timeline: programs ## Draw docs/rotation.svg: a rotation on the real cluster
 	./hack/e2e.sh -run 'TestRotationUnderLoad/a_server_that_reloads' -timeline $(CURDIR)/docs/rotation.svg
+
+.PHONY: screenshots
+screenshots: programs ## Take the screenshots of docs/admin/page.md
+	mkdir -p docs/admin/page
+	./hack/e2e.sh -run '^TestPage$$' -screenshots $(CURDIR)/docs/admin/page
 
 .PHONY: fuzz
 fuzz: ## Run every fuzz target for FUZZTIME (30s)

@@ -4,6 +4,8 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 export GOWORK=off
+CHROMIUM=$(./hack/chromium.sh)
+export CHROMIUM
 . hack/connect.sh
 
 examples=(poddefaults projectpolicy volumelabels crdconversion)

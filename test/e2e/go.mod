@@ -7,6 +7,7 @@ require (
 	github.com/google/go-containerregistry v0.22.1
 	github.com/olm-webhook-manager/olm-webhook-manager v0.0.0
 	github.com/olm-webhook-manager/olm-webhook-manager/examples v0.0.0
+	github.com/olm-webhook-manager/olm-webhook-manager/test/browser v0.0.0
 	github.com/operator-framework/api v0.45.0
 	golang.org/x/sync v0.22.0
 	k8s.io/api v0.36.3
@@ -25,12 +26,15 @@ require (
 	github.com/blang/semver/v4 v4.0.0 // indirect
 	github.com/cenkalti/backoff/v5 v5.0.3 // indirect
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
+	github.com/chromedp/cdproto v0.159.0 // indirect
+	github.com/chromedp/chromedp v0.23.0 // indirect
 	github.com/davecgh/go-spew v1.1.2-0.20180830191138-d8f796af33cc // indirect
 	github.com/docker/cli v29.7.2+incompatible // indirect
 	github.com/docker/docker-credential-helpers v0.9.7 // indirect
 	github.com/emicklei/go-restful/v3 v3.13.0 // indirect
 	github.com/felixge/httpsnoop v1.0.4 // indirect
 	github.com/fxamacker/cbor/v2 v2.9.0 // indirect
+	github.com/go-json-experiment/json v0.0.0-20260213210345-44df1a37e875 // indirect
 	github.com/go-logr/logr v1.4.3 // indirect
 	github.com/go-logr/stdr v1.2.2 // indirect
 	github.com/go-openapi/jsonpointer v0.22.4 // indirect
@@ -121,3 +125,5 @@ replace github.com/olm-webhook-manager/olm-webhook-manager => ../..
 replace github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting => ../../pkg/hosting
 
 replace github.com/olm-webhook-manager/olm-webhook-manager/examples => ../../examples
+
+replace github.com/olm-webhook-manager/olm-webhook-manager/test/browser => ../browser

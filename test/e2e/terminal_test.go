@@ -114,12 +114,17 @@ func (r *running) Write(text []byte) (int, error) {
 	return r.said.Write(text)
 }
 
+func (r *running) output() string {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	return r.said.String()
+}
+
 func (r *running) says(text string) {
 	r.Helper()
 	within(r.env, 30*time.Second, "the command reports "+text, func() (bool, any) {
-		r.mutex.Lock()
-		defer r.mutex.Unlock()
-		return strings.Contains(r.said.String(), text), r.said.String()
+		said := r.output()
+		return strings.Contains(said, text), said
 	})
 }
 

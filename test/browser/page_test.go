@@ -1,0 +1,157 @@
+package browser
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/doctor"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/page"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/status"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/ui"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/route"
+)
+
+// cluster has webhooks of several servers, a tenth of which have no endpoint.
+type cluster struct{ page.Facts }
+
+func (c cluster) Read(context.Context) (page.Facts, error) { return c.Facts, nil }
+
+func (c cluster) Dial(context.Context) (map[string][]doctor.Answer, time.Time, error) {
+	return nil, time.Time{}, errors.New("this cluster has no pods")
+}
+
+func clusterOf(webhooks int) cluster {
+	facts := doctor.Facts{Services: map[types.NamespacedName]doctor.Service{}}
+	for i := range webhooks {
+		service := types.NamespacedName{Namespace: fmt.Sprintf("team-%d", i%50), Name: "hook"}
+		facts.Services[service] = doctor.Service{By: route.ByClusterIP, Ports: map[int32]int{443: min(1, i%10)}, Ready: min(1, i%10)}
+		facts.Webhooks = append(facts.Webhooks, doctor.Webhook{
+			Kind: doctor.Validating, Object: fmt.Sprintf("v-%d", i), Name: fmt.Sprintf("v%04d.team-%d.example.com", i, i%50), Service: service, Port: 443, Fails: i%3 > 0,
+			Rules: []admissionregistrationv1.RuleWithOperations{
+				installtest.RuleOf([]string{fmt.Sprintf("team-%d.example.com", i%50)}, []string{"orders", "invoices"}), installtest.RuleOf([]string{""}, []string{"configmaps"}),
+			},
+		})
+	}
+	return cluster{page.Facts{Server: "https://192.0.2.1:6443", Facts: status.Facts{Facts: facts}}}
+}
+
+func serve(t testing.TB, c cluster) (address string) {
+	t.Helper()
+	handler := ui.NewHandler(c)
+	server := httptest.NewServer(handler)
+	t.Cleanup(server.Close)
+	return server.URL + handler.Path()
+}
+
+// The browser gives the content to no page of another origin.
+func TestOtherOrigins(t *testing.T) {
+	address := serve(t, clusterOf(3))
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Content-Type", "text/html") }))
+	t.Cleanup(other.Close)
+	tab := New(t)
+	tab.Open(other.URL)
+	for name, expression := range map[string]string{
+		"fetch":       `fetch("%smap").then(r => r.text(), e => "refused")`,
+		"no-cors":     `fetch("%smap", {mode: "no-cors"}).then(r => r.text(), e => "").then(text => text ? text : "refused")`,
+		"EventSource": `new Promise(done => { const s = new EventSource("%sevents"); s.onopen = () => done("open"); s.onerror = () => done("refused"); })`,
+		"script":      `new Promise(done => { const s = document.createElement("script"); s.src = "%smap"; s.onload = () => done("loaded"); s.onerror = () => done("refused"); document.head.append(s); })`,
+		"frame":       `new Promise(done => { const f = document.createElement("iframe"); f.src = "%smap"; f.onload = () => { try { done(f.contentDocument ? "read" : "refused"); } catch { done("refused"); } }; document.body.append(f); })`,
+	} {
+		installtest.Same(t, name, "refused", Value[string](tab, fmt.Sprintf(expression, address)))
+	}
+	tab.Open(address)
+	installtest.Same(t, "a view reads its own server", true, Value[bool](tab, `fetch("map").then(r => r.text()).then(text => text.includes("192.0.2.1"))`))
+}
+
+// The document refers to nothing else, also if it is opened as a file.
+func TestDocument(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "webhooks.html")
+	installtest.Must(t, os.WriteFile(file, []byte(installtest.OrPanic(page.New(clusterOf(3).Facts, nil, time.Now()).Document())), 0o600))
+	tab := New(t)
+	tab.Open("file://" + file)
+	installtest.Same(t, "files that it loads", 0, Value[int](tab, `performance.getEntriesByType("resource").length`))
+	tab.Click("#webhooks a")
+	installtest.Same(t, "the link leads to the webhook", true, Value[bool](tab, `document.getElementById(location.hash.slice(1)).textContent.includes("v0000.team-0")`))
+}
+
+// Everything can be reached with the keyboard, and is described for screen readers.
+func TestAccess(t *testing.T) {
+	tab := New(t)
+	address := serve(t, clusterOf(20))
+	for _, view := range []string{page.ViewMap, page.ViewFindings, page.ViewWebhook + "?id=" + page.New(clusterOf(20).Facts, nil, time.Now()).Webhooks[0].ID} {
+		tab.Open(address + view)
+		for what, count := range map[string]string{
+			"language":                         `document.documentElement.lang === "en" ? 0 : 1`,
+			"further titles than one":          `document.querySelectorAll("h1").length - 1`,
+			"headings that skip a level":       `(() => { let last = 1, n = 0; for (const h of document.querySelectorAll("h1,h2,h3")) { const l = +h.tagName[1]; if (l > last + 1) n++; last = l; } return n; })()`,
+			"inputs without a label":           `[...document.querySelectorAll("input")].filter(i => i.labels.length !== 1).length`,
+			"header cells without a scope":     `document.querySelectorAll("th:not([scope])").length`,
+			"drawings that are read aloud":     `document.querySelectorAll("svg:not([aria-hidden=true])").length`,
+			"links of drawings in the order":   `document.querySelectorAll("svg a:not([tabindex='-1'])").length`,
+			"ids that occur twice":             `(() => { const ids = [...document.querySelectorAll("[id]")].map(e => e.id); return ids.length - new Set(ids).size; })()`,
+			"links without a text":             `[...document.querySelectorAll("a")].filter(a => !a.textContent.trim()).length`,
+			"texts with a contrast below 4.5":  contrast,
+			"elements that are wider than all": `document.documentElement.scrollWidth > document.documentElement.clientWidth ? 1 : 0`,
+		} {
+			installtest.Same(t, view+": "+what, 0, Value[int](tab, count))
+		}
+	}
+	tab.Dark()
+	tab.Open(address + page.ViewMap)
+	installtest.Same(t, "dark texts with a contrast below 4.5", 0, Value[int](tab, contrast))
+
+	tab.Press("\t")
+	installtest.Same(t, "first", "Skip to the content", Value[string](tab, `document.activeElement.textContent`))
+	tab.Press("\r")
+	installtest.Same(t, "the content has the focus", "main", Value[string](tab, `document.activeElement.id`))
+	tab.Type("#filter", "v0003.")
+	installtest.Same(t, "rows", 1, Value[int](tab, `[...document.querySelectorAll("#webhooks tbody tr")].filter(r => !r.hidden).length`))
+	installtest.Same(t, "the number is announced", "1 of 20", Value[string](tab, `document.getElementById("matches").textContent`))
+	tab.Press("\t\t\r")
+	tab.Wait(`document.querySelector("h1")?.textContent.startsWith("v0003.")`)
+}
+
+// contrast counts the texts whose color is too close to that of the background, by the formula of WCAG 2.
+const contrast = `(() => {
+	const luminance = color => {
+		const [r, g, b] = color.match(/[\d.]+/g).map(v => v / 255).map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+		return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+	};
+	const background = e => { for (; e; e = e.parentElement) { const c = getComputedStyle(e).backgroundColor; if (c !== "rgba(0, 0, 0, 0)") return c; } return "rgb(255, 255, 255)"; };
+	return [...document.querySelectorAll("body *")].filter(e => [...e.childNodes].some(n => n.nodeType === 3 && n.textContent.trim()) && e.tagName !== "SCRIPT" && !e.closest(".inside")).filter(e => {
+		const style = getComputedStyle(e), text = luminance(e instanceof SVGElement ? style.fill : style.color), behind = luminance(background(e));
+		return (Math.max(text, behind) + 0.05) / (Math.min(text, behind) + 0.05) < 4.5;
+	}).length;
+})()`
+
+// BenchmarkPage reports how long the browser needs to draw a page, from the request to the end of the load event.
+func BenchmarkPage(b *testing.B) {
+	for _, webhooks := range []int{100, 1000} {
+		b.Run(fmt.Sprintf("webhooks=%d", webhooks), func(b *testing.B) {
+			address := serve(b, clusterOf(webhooks))
+			tab := New(b)
+			tab.Open(address + page.ViewFindings) // The browser has started.
+			var drawn, served float64
+			for b.Loop() {
+				tab.Open(address + page.ViewMap)
+				// The next frame but one is drawn after the first paint.
+				drawn += Value[float64](tab, `new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(performance.now()))))`)
+				served += Value[float64](tab, `performance.getEntriesByType("navigation")[0].responseEnd`)
+			}
+			b.ReportMetric(drawn/float64(b.N), "drawn-ms/op")
+			b.ReportMetric(served/float64(b.N), "served-ms/op")
+			b.ReportMetric(0, "ns/op")
+		})
+	}
+}

@@ -1,0 +1,81 @@
+package e2e
+
+import (
+	"bytes"
+	"encoding/base64"
+	"flag"
+	"path/filepath"
+	"regexp"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/browser"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
+)
+
+var screenshots = flag.String("screenshots", "", "folder for a screenshot of each view of the page")
+
+func photograph(tab browser.Tab, name string) {
+	tab.Helper()
+	if *screenshots != "" {
+		tab.Screenshot(filepath.Join(*screenshots, name+".png"))
+	}
+}
+
+// Chromium shows what kubectl webhooks ui serves of the cluster, and what changes while the page is open.
+func TestPage(t *testing.T) {
+	t.Parallel()
+	e := newHookEnv(t)
+	term := &terminal{env: e}
+	command := term.start("ui")
+	command.says("/ in a browser of this machine")
+	address := regexp.MustCompile(`http://127\.0\.0\.1:\d+/\w+/`).FindString(command.output())
+	tab := browser.New(t)
+
+	tab.Open(address)
+	tab.Type("#filter", e.namespace)
+	tab.Wait(`[...document.querySelectorAll("#webhooks tbody tr:not([hidden])")].map(r => r.innerText).join().includes("✓ healthy")`)
+	installtest.Same(t, "webhooks of the namespace", []string{"configmaps.hook.example.com"},
+		browser.Value[[]string](tab, `[...document.querySelectorAll("#webhooks tbody tr:not([hidden]) th")].map(h => h.innerText)`))
+	photograph(tab, "map")
+
+	tab.Click("#webhooks tbody tr:not([hidden]) a")
+	tab.Wait(`document.querySelector("h1")?.innerText === "configmaps.hook.example.com"`)
+	installtest.Same(t, "stages that are not done", 0, browser.Value[int](tab, `document.querySelectorAll(".stages li:not(.done)").length`))
+	installtest.Contains(t, browser.Value[string](tab, "document.body.innerText"), "ClusterServiceVersion\n"+e.namespace+"/hook.v1", "serving certificate: valid from", "is registered and serves")
+	photograph(tab, "webhook")
+
+	term.works("", "certificates", "rotate", "hook.v1", "-n", e.namespace)
+	tab.Wait(`document.body.innerText.includes("Rotation since this page was opened")`)
+	e.rotates("hook.v1", 2)
+	tab.Wait(`/phase: Stable from .*\n(.*\n)*phase: Stable from /.test(document.body.innerText)`)
+	photograph(tab, "rotation")
+
+	tab.Open(address + "findings")
+	tab.Wait(`document.body.innerText.includes("ready endpoints were dialled at")`)
+	photograph(tab, "findings")
+
+	if _, exit := command.interrupt(); exit != 130 {
+		t.Errorf("after an interruption, the exit code is %d", exit)
+	}
+	tab.Wait(`document.getElementById("connection").innerText.startsWith("Not connected")`)
+}
+
+// What the page shows of Secrets: nothing.
+func TestPageShowsNoSecrets(t *testing.T) {
+	t.Parallel()
+	e := newHookEnv(t)
+	said, _ := (&terminal{env: e}).webhooks("", "doctor", "-o", "html")
+	installtest.Contains(t, said, e.namespace+"/hook.v1")
+	for _, secret := range kube.List(e, kubeClient.CoreV1().Secrets(e.namespace), metav1.ListOptions{}).Items {
+		key := secret.Data[corev1.TLSPrivateKeyKey]
+		for _, form := range [][]byte{key, []byte(base64.StdEncoding.EncodeToString(key)), []byte("PRIVATE KEY")} {
+			if len(form) > 0 && bytes.Contains([]byte(said), form) {
+				t.Errorf("the document contains the key of Secret %s", secret.Name)
+			}
+		}
+	}
+}
