@@ -132,7 +132,7 @@ timeline: programs ## Draw docs/rotation.svg: a rotation on the real cluster
 	./hack/e2e.sh -run 'TestRotationUnderLoad/a_server_that_reloads' -timeline $(CURDIR)/docs/rotation.svg
 
 .PHONY: screenshots
-screenshots: programs ## Take the screenshots of docs/admin/page.md
+screenshots: programs ## Take a screenshot of each view of the page on the cluster, into docs/admin/page
 	mkdir -p docs/admin/page
 	./hack/e2e.sh -run '^TestPage$$' -screenshots $(CURDIR)/docs/admin/page
 

@@ -60,6 +60,11 @@ func New(config *rest.Config) (*Cluster, error) {
 // Examine also asks every pod behind a webhook for its certificate, directly or through the API server. It returns an
 // error if it is interrupted: the answers are incomplete then.
 func (c *Cluster) Examine(ctx context.Context, direct bool) (doctor.Facts, error) {
+	return c.examine(ctx, direct, func(doctor.Webhook) bool { return true })
+}
+
+// examine asks the pods of some webhooks only.
+func (c *Cluster) examine(ctx context.Context, direct bool, asks func(doctor.Webhook) bool) (doctor.Facts, error) {
 	facts, backends, err := c.webhooks(ctx)
 	if err != nil {
 		return facts, err
@@ -69,7 +74,7 @@ func (c *Cluster) Examine(ctx context.Context, direct bool) (doctor.Facts, error
 	}
 	facts.Answers = map[string][]doctor.Answer{}
 	for _, w := range facts.Webhooks {
-		if b, ok := backends[w.Service]; ok && w.URL == "" {
+		if b, ok := backends[w.Service]; ok && w.URL == "" && asks(w) {
 			facts.Answers[w.String()] = c.probe(ctx, w, b, direct)
 		}
 	}

@@ -1,8 +1,8 @@
 package cluster
 
 import (
-	"bytes"
 	"context"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -20,43 +20,56 @@ type PageReader struct {
 	Namespace string
 }
 
-// Read returns the facts except the answers of endpoints.
+// Read returns the facts except the measurements.
 func (r PageReader) Read(ctx context.Context) (page.Facts, error) {
-	c := r.Cluster
-	facts := page.Facts{Server: c.Config.Host, Namespace: r.Namespace}
+	facts := page.Facts{Server: page.WithoutPath(r.Cluster.Config.Host), Namespace: r.Namespace}
 	var err error
-	if facts.Facts, err = c.Status(ctx, r.Namespace); err != nil {
+	if facts.Facts, err = r.Cluster.Status(ctx, r.Namespace); err != nil {
 		return facts, err
 	}
-	if err := c.workloads(ctx, facts.Services); err != nil {
+	if err := r.Cluster.workloads(ctx, facts.Services); err != nil {
 		return facts, err
 	}
-	if facts.Latencies, err = c.latencies(ctx); err != nil {
-		facts.LatenciesUnread = err.Error()
-	}
-	events, err := c.Kube.CoreV1().Events(r.Namespace).List(ctx, metav1.ListOptions{FieldSelector: "involvedObject.kind=" + operatorsv1alpha1.ClusterServiceVersionKind})
-	if apierrors.IsForbidden(err) {
+	events, err := r.Cluster.Kube.CoreV1().Events(r.Namespace).List(ctx, metav1.ListOptions{FieldSelector: "involvedObject.kind=" + operatorsv1alpha1.ClusterServiceVersionKind})
+	switch {
+	case apierrors.IsForbidden(err):
 		facts.EventsUnread = err.Error()
-		return facts, nil
-	}
-	if err != nil {
+	case err != nil:
 		return facts, err
+	default:
+		facts.Events = events.Items
 	}
-	facts.Events = events.Items
 	return facts, nil
 }
 
-// Dial returns the answers of all endpoints, and when they were read.
-func (r PageReader) Dial(ctx context.Context) (map[string][]doctor.Answer, time.Time, error) {
-	facts, err := r.Cluster.Examine(ctx, false)
-	return facts.Answers, time.Now(), err
+// Measure dials the endpoints of the webhooks that are shown, and reads the latencies.
+func (r PageReader) Measure(ctx context.Context) page.Measurements {
+	var m page.Measurements
+	facts, err := r.Cluster.examine(ctx, false, func(w doctor.Webhook) bool {
+		return r.Namespace == "" || w.Owner.Namespace == r.Namespace || w.Service.Namespace == r.Namespace
+	})
+	if err != nil {
+		m.NotDialled = r.withoutPath(err)
+	} else {
+		m.Answers, m.DialledAt = facts.Answers, time.Now()
+	}
+	r.AddLatencies(ctx, &m)
+	return m
 }
 
-// latencies asks one API server. Others have measured other calls.
-func (c *Cluster) latencies(ctx context.Context) (page.Latencies, error) {
-	metrics, err := c.Kube.CoreV1().RESTClient().Get().AbsPath("/metrics").DoRaw(ctx)
-	if err != nil {
-		return nil, err
+// AddLatencies asks one API server. Others have measured other calls.
+func (r PageReader) AddLatencies(ctx context.Context, m *page.Measurements) {
+	metrics, err := r.Cluster.Kube.CoreV1().RESTClient().Get().AbsPath("/metrics").Stream(ctx)
+	if err == nil {
+		defer metrics.Close()
+		m.Latencies, err = page.ReadLatencies(metrics)
 	}
-	return page.ReadLatencies(bytes.NewReader(metrics))
+	if err != nil {
+		m.LatenciesUnread = r.withoutPath(err)
+	}
+}
+
+// withoutPath omits the path of the address of the API server from a message: it can contain a token.
+func (r PageReader) withoutPath(err error) string {
+	return strings.ReplaceAll(err.Error(), r.Cluster.Config.Host, page.WithoutPath(r.Cluster.Config.Host))
 }

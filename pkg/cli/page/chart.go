@@ -35,6 +35,18 @@ type Bar struct {
 	Color int
 }
 
+// withoutTime is the same for two charts that differ in the present only.
+func (c Chart) withoutTime() Chart {
+	rows := slices.Clone(c.Rows)
+	for i := range rows {
+		rows[i].Bars = slices.Clone(rows[i].Bars)
+		if last := len(rows[i].Bars) - 1; last >= 0 && rows[i].Bars[last].To.Equal(c.Now) {
+			rows[i].Bars[last].To = time.Time{} // It lasts until now.
+		}
+	}
+	return Chart{Rows: rows}
+}
+
 // Empty reports whether there is nothing to show.
 func (c Chart) Empty() bool { return len(c.Rows) == 0 }
 

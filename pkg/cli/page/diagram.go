@@ -13,6 +13,8 @@ type Diagram struct {
 	Webhooks  []Node
 	Resources []Node
 	Lines     []Line
+	// Omitted is how many lines are not drawn.
+	Omitted int
 }
 
 // Node is a webhook or a resource at a vertical position.
@@ -39,7 +41,7 @@ const (
 	diagramPadding = 10
 )
 
-// Diagram draws the webhooks that match.
+// Diagram draws all webhooks.
 func (p Page) Diagram() Diagram {
 	var d Diagram
 	rows := map[string][]int{} // of webhooks, by resource
@@ -56,9 +58,11 @@ func (p Page) Diagram() Diagram {
 	}
 	for i, w := range p.Webhooks {
 		for _, in := range w.Intercepted {
-			if len(d.Lines) < maxDrawnLines {
-				d.Lines = append(d.Lines, Line{yOf(i), positions[in.Resource], w})
+			if len(d.Lines) == maxDrawnLines {
+				d.Omitted++
+				continue
 			}
+			d.Lines = append(d.Lines, Line{yOf(i), positions[in.Resource], w})
 		}
 	}
 	return d

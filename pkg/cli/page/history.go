@@ -11,24 +11,33 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/doctor"
 )
 
-// History is what was observed of the certificates of Deployments since the page was opened. The status in the cluster
-// has the present only.
+// History is what was observed of the certificates of Deployments since the command began. The status in the cluster has
+// no past.
 type History map[certificateKey][]sample
 
-type certificateKey struct{ namespace, deployment string }
+type certificateKey struct{ namespace, csv, deployment string }
 
+// sample is what was observed from one time until another one.
 type sample struct {
-	at              time.Time
-	phase           string
-	trusted         string // fingerprints of CAs
-	pods            string // that serve the certificate while it replaces another
-	servingIdentity string
+	from, until time.Time
+	certificateState
 }
 
-// maxSamples is how many changes of one certificate are kept. A rotation has about ten.
-const maxSamples = 200
+type certificateState struct {
+	phase   string
+	trusted string // fingerprints of CAs
+	ca      string // fingerprint of the CA of the certificate
+	pods    string // that serve the certificate while it replaces another
+}
 
-// Add returns the history with what changed. It does not modify the old one.
+const (
+	// maxSamples is how many changes of one certificate are kept. A rotation has about ten.
+	maxSamples = 200
+	// maxGap is the time between two observations after which it is not known what happened between them.
+	maxGap = time.Minute
+)
+
+// Add returns the history with what is observed now. It does not modify the previous history.
 func (h History) Add(f Facts, now time.Time) History {
 	next := History{}
 	for _, r := range f.Rollouts {
@@ -36,25 +45,29 @@ func (h History) Add(f Facts, now time.Time) History {
 			if d.Certificate == nil {
 				continue
 			}
-			key := certificateKey{r.Namespace, d.Name}
-			next[key] = added(h[key], sampleOf(d, r.Namespace, f, now))
+			key := certificateKey{r.Namespace, r.Name, d.Name}
+			next[key] = added(h[key], sample{now, now, stateOf(d, r.Namespace, f)})
 		}
 	}
 	return next
 }
 
 func added(samples []sample, s sample) []sample {
+	samples = slices.Clone(samples)
 	if len(samples) > 0 {
-		last := samples[len(samples)-1]
-		if last.at = s.at; last == s {
-			return samples
+		last := &samples[len(samples)-1]
+		if s.from.Sub(last.until) <= maxGap {
+			last.until = s.from
+			if last.certificateState == s.certificateState {
+				return samples
+			}
 		}
 	}
-	samples = append(slices.Clip(samples), s)
+	samples = append(samples, s)
 	return samples[max(0, len(samples)-maxSamples):]
 }
 
-func sampleOf(d managerv1alpha1.DeploymentStatus, namespace string, f Facts, now time.Time) sample {
+func stateOf(d managerv1alpha1.DeploymentStatus, namespace string, f Facts) certificateState {
 	var names []string
 	for _, r := range d.Registrations() {
 		names = append(append(names, r.Configuration), r.CRDs...)
@@ -63,10 +76,12 @@ func sampleOf(d managerv1alpha1.DeploymentStatus, namespace string, f Facts, now
 		return w.Service.Namespace == namespace && slices.Contains(names, w.Object)
 	})
 	trusted := lists.Map(trustedCAs(live), func(ca *x509.Certificate) string { return shortFingerprint(ca.Raw) })
-	return sample{at: now, phase: string(d.Certificate.Phase), trusted: strings.Join(lists.Sorted(trusted), " and "), pods: d.Certificate.Endpoints.String(), servingIdentity: shortened(d.Certificate.CAFingerprint)}
+	c := d.Certificate
+	return certificateState{
+		phase: string(c.Phase), trusted: strings.Join(lists.Sorted(trusted), " and "),
+		ca: c.CAFingerprint[:min(8, len(c.CAFingerprint))], pods: c.Endpoints.String(),
+	}
 }
-
-func shortened(fingerprint string) string { return fingerprint[:min(8, len(fingerprint))] }
 
 // chart returns nothing while nothing has changed.
 func (h History) chart(of certificateKey, now time.Time) Chart {
@@ -81,10 +96,10 @@ func (h History) chart(of certificateKey, now time.Time) Chart {
 	}{
 		{"phase", func(s sample) string { return s.phase }},
 		{"caBundle trusts CAs", func(s sample) string { return s.trusted }},
-		{"CA of the certificate", func(s sample) string { return s.servingIdentity }},
+		{"CA of the certificate", func(s sample) string { return s.ca }},
 		{"pods", func(s sample) string { return s.pods }},
 	} {
-		if bars := barsOf(samples, row.of, now); len(bars) > 0 {
+		if bars := barsOf(samples, row.of); len(bars) > 0 {
 			c.add(row.name, bars...)
 		}
 	}
@@ -93,23 +108,19 @@ func (h History) chart(of certificateKey, now time.Time) Chart {
 }
 
 // barsOf joins consecutive equal texts. Empty texts have no bar.
-func barsOf(samples []sample, of func(sample) string, now time.Time) (bars []Bar) {
+func barsOf(samples []sample, of func(sample) string) (bars []Bar) {
 	var texts []string
-	for i, s := range samples {
-		until := now
-		if i+1 < len(samples) {
-			until = samples[i+1].at
-		}
+	for _, s := range samples {
 		text := of(s)
-		switch {
+		switch last := len(bars) - 1; {
 		case text == "":
-		case len(bars) > 0 && bars[len(bars)-1].Text == text && bars[len(bars)-1].To.Equal(s.at):
-			bars[len(bars)-1].To = until
+		case last >= 0 && bars[last].Text == text && bars[last].To.Equal(s.from):
+			bars[last].To = s.until
 		default:
 			if !slices.Contains(texts, text) {
 				texts = append(texts, text)
 			}
-			bars = append(bars, Bar{s.at, until, text, slices.Index(texts, text) % colors})
+			bars = append(bars, Bar{s.from, s.until, text, slices.Index(texts, text) % colors})
 		}
 	}
 	return bars

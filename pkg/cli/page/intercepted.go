@@ -6,6 +6,7 @@ import (
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/csvstatus"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/doctor"
 )
@@ -16,6 +17,12 @@ type Intercepted struct {
 	Resource   string
 	Operations string
 }
+
+const (
+	// longName and manyOperations limit what is shown of one rule.
+	longName       = 200
+	manyOperations = 5
+)
 
 // maxIntercepted is how many resources of one webhook are shown. An object of 1.5 MiB can have rules for millions.
 const maxIntercepted = 50
@@ -42,13 +49,13 @@ func intercepted(w doctor.Webhook) (all []Intercepted, more int) {
 }
 
 func resourcesOf(rule admissionregistrationv1.RuleWithOperations, limit int) (all []Intercepted) {
-	operations := strings.Join(lists.Texts(rule.Operations), ", ")
+	operations := strings.Join(lists.Texts(rule.Operations[:min(len(rule.Operations), manyOperations)]), ", ")
 	for _, group := range rule.APIGroups {
 		for _, resource := range rule.Resources {
 			if len(all) == limit {
 				return all
 			}
-			all = append(all, Intercepted{strings.TrimSuffix(resource+"."+group, "."), operations})
+			all = append(all, Intercepted{csvstatus.Shorten(strings.TrimSuffix(resource+"."+group, "."), longName, ""), csvstatus.Shorten(operations, longName, "")})
 		}
 	}
 	return all

@@ -1,6 +1,9 @@
 package page
 
 import (
+	"bufio"
+	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -58,11 +61,19 @@ func latencyType(w doctor.Webhook) string {
 
 const durationMetric = "apiserver_admission_webhook_admission_duration_seconds"
 
-// ReadLatencies reads the metrics of an API server.
+// ReadLatencies reads the metrics of an API server. These have tens of megabytes in a large cluster: it keeps one of them.
 func ReadLatencies(metrics io.Reader) (Latencies, error) {
+	var lines bytes.Buffer
+	scanner := bufio.NewScanner(metrics)
+	for scanner.Scan() {
+		if bytes.HasPrefix(bytes.TrimPrefix(scanner.Bytes(), []byte("# TYPE ")), []byte(durationMetric)) {
+			lines.Write(scanner.Bytes())
+			lines.WriteByte('\n')
+		}
+	}
 	parser := expfmt.NewTextParser(model.LegacyValidation)
-	families, err := parser.TextToMetricFamilies(metrics)
-	if err != nil {
+	families, err := parser.TextToMetricFamilies(&lines)
+	if err = cmp.Or(scanner.Err(), err); err != nil {
 		return nil, fmt.Errorf("read the metrics of the API server: %w", err)
 	}
 	sums := map[latencyKey]*histogram{}

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/doctor"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/status"
@@ -18,34 +17,50 @@ import (
 // Facts are what the page shows of a cluster.
 type Facts struct {
 	status.Facts
-	// DialledAt is when Answers were read; zero before that.
-	DialledAt time.Time
-	// NotDialled is why Answers could not be read; otherwise empty.
-	NotDialled string
+	Measurements
 	// Events are those of ClusterServiceVersions.
 	Events []corev1.Event
 	// EventsUnread is why Events could not be listed; otherwise empty.
 	EventsUnread string
-	// Latencies are what one API server has measured since it started.
-	Latencies Latencies
-	// LatenciesUnread is why Latencies could not be read; otherwise empty.
-	LatenciesUnread string
 	// Server is the address of the API server.
 	Server string
 	// Namespace is the namespace that is shown; empty for all, with registrations of no ClusterServiceVersion.
 	Namespace string
 }
 
+// Measurements are facts that take long to read.
+type Measurements struct {
+	// Answers are the answers of endpoints, by the String of the webhook.
+	Answers map[string][]doctor.Answer
+	// DialledAt is when Answers were read; zero before that.
+	DialledAt time.Time
+	// Direct reports whether the addresses of the endpoints were dialled, and not the inside of their pods.
+	Direct bool
+	// NotDialled is why the last attempt to read Answers failed; otherwise empty.
+	NotDialled string
+	// Latencies are what one API server has measured since it started.
+	Latencies Latencies
+	// LatenciesUnread is why Latencies could not be read; otherwise empty.
+	LatenciesUnread string
+}
+
 // Page is the content of all views.
 type Page struct {
-	Server string
-	ReadAt time.Time
+	Server, Namespace string
+	ReadAt            time.Time
+	// Unread is why the cluster could not be read after ReadAt; otherwise empty.
+	Unread string
+	// Number is another one after each change of the content.
+	Number int
 	// Notes are what limits the content, for example what the user may not read.
 	Notes    []string
 	Webhooks []Webhook
 	Findings []doctor.Finding
+	// RegistrationsUnread is why there are no findings; otherwise empty.
+	RegistrationsUnread string
 	// DialledAt is when the endpoints were dialled; zero before that.
 	DialledAt time.Time
+	Direct    bool
 	// Dialled is the number of ready endpoints that were dialled, of Endpoints.
 	Dialled, Endpoints int
 	// NotDialled, EventsUnread and LatenciesUnread are why these are not shown; otherwise empty.
@@ -54,30 +69,49 @@ type Page struct {
 
 // New returns the page of a cluster. The history is that of its certificates.
 func New(f Facts, history History, now time.Time) Page {
-	f.Webhooks = withoutPaths(f.Webhooks)
+	f.Webhooks, f.Facts.Answers = withoutPaths(f.Webhooks), f.Answers
+	s := status.Of(f.Facts, f.Namespace, now)
 	p := Page{
-		Server: f.Server, ReadAt: now, DialledAt: f.DialledAt, NotDialled: f.NotDialled, EventsUnread: f.EventsUnread, LatenciesUnread: f.LatenciesUnread,
-		Findings: findings(f, now),
+		Server: f.Server, Namespace: f.Namespace, ReadAt: now, Notes: notes(s), RegistrationsUnread: f.RegistrationsUnread,
+		DialledAt: f.DialledAt, Direct: f.Direct, NotDialled: f.NotDialled, EventsUnread: f.EventsUnread, LatenciesUnread: f.LatenciesUnread,
 	}
 	p.Dialled, p.Endpoints = doctor.Asked(f.Facts.Facts)
-	s := status.Of(f.Facts, f.Namespace, now)
-	p.Notes = notes(s, now)
-	p.Webhooks = webhooks(f, s, p.Findings, history, now)
+	p.Findings = findings(f, now)
+	p.Webhooks = newIndex(f, p.Findings, history, now).webhooks(s)
+	if f.Namespace != "" {
+		p.Findings = about(p.Webhooks, p.Findings)
+	}
 	return p
 }
 
-// findings leaves out that endpoints were not dialled before they are.
+// findings does not report that endpoints were not dialled if the next dial is the first one of their webhook.
 func findings(f Facts, now time.Time) []doctor.Finding {
-	all := doctor.Diagnose(f.Facts.Facts, now)
-	if !f.DialledAt.IsZero() {
-		return all
-	}
-	return slices.DeleteFunc(all, func(finding doctor.Finding) bool { return finding.Code == doctor.NotAsked })
+	return slices.DeleteFunc(doctor.Diagnose(f.Facts.Facts, now), func(finding doctor.Finding) bool {
+		return finding.Code == doctor.NotAsked && len(finding.Webhooks) == 1 && isDialledNext(f, finding.Webhooks[0])
+	})
 }
 
-func notes(s status.Status, now time.Time) (all []string) {
+func isDialledNext(f Facts, webhook string) bool {
+	_, dialled := f.Answers[webhook]
+	i := slices.IndexFunc(f.Webhooks, func(w doctor.Webhook) bool { return w.String() == webhook })
+	return !dialled && i >= 0 && f.Services[f.Webhooks[i].Service].Ports[f.Webhooks[i].Port] > 0
+}
+
+// about returns the findings of some webhooks.
+func about(webhooks []Webhook, all []doctor.Finding) (findings []doctor.Finding) {
+	for _, finding := range all {
+		if slices.ContainsFunc(webhooks, func(w Webhook) bool {
+			return slices.ContainsFunc(w.Findings, func(own doctor.Finding) bool { return reflect.DeepEqual(own, finding) })
+		}) {
+			findings = append(findings, finding)
+		}
+	}
+	return findings
+}
+
+func notes(s status.Status) (all []string) {
 	for _, away := range s.Away {
-		all = append(all, fmt.Sprintf("No manager holds Lease %s, which was renewed %s ago: what its manager reported may be out of date.", away.Lease, duration.HumanDuration(now.Sub(away.Since.Time))))
+		all = append(all, fmt.Sprintf("No manager holds Lease %s, which was renewed last at %s: what its manager reported may be out of date.", away.Lease, away.Since.UTC().Format(time.RFC3339)))
 	}
 	if s.ManagerUnknown != "" {
 		all = append(all, "Whether a manager runs is not known: "+s.ManagerUnknown)
@@ -95,10 +129,11 @@ func notes(s status.Status, now time.Time) (all []string) {
 func (p Page) Same(as Page) bool { return reflect.DeepEqual(p.withoutTime(), as.withoutTime()) }
 
 func (p Page) withoutTime() Page {
-	p.ReadAt, p.DialledAt = time.Time{}, time.Time{}
+	p.ReadAt, p.Number = time.Time{}, 0
 	p.Webhooks = slices.Clone(p.Webhooks)
 	for i := range p.Webhooks {
-		p.Webhooks[i].Rotation, p.Webhooks[i].Latency = Chart{}, nil
+		w := &p.Webhooks[i]
+		w.Certificates, w.Rotation = w.Certificates.withoutTime(), w.Rotation.withoutTime()
 	}
 	return p
 }
@@ -117,5 +152,5 @@ func (p Page) Count(of Health) int {
 	return len(slices.DeleteFunc(slices.Clone(p.Webhooks), func(w Webhook) bool { return w.Health != of }))
 }
 
-// Healths are all of them, the worst first.
+// Healths are all values of Health, the worst first.
 func (p Page) Healths() []Health { return healths }

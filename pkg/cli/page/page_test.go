@@ -49,7 +49,15 @@ func shop(t testing.TB) Facts {
 		return admissionregistrationv1.RuleWithOperations{Operations: operations, Rule: admissionregistrationv1.Rule{APIGroups: []string{group}, APIVersions: []string{"v1"}, Resources: []string{resource}}}
 	}
 	return Facts{
-		Server: "https://192.0.2.1:6443", DialledAt: now.Add(-time.Minute),
+		Server: "https://192.0.2.1:6443",
+		Measurements: Measurements{
+			DialledAt: now.Add(-time.Minute),
+			Answers: map[string][]doctor.Answer{
+				"ValidatingWebhookConfiguration v.shop.io-x: webhook v.shop.io": {{Endpoint: "pod manager-0", Asked: true, NotAfter: now.Add(60 * 24 * time.Hour)}},
+				"CustomResourceDefinition orders.shop.io: conversion":           {{Endpoint: "pod manager-0", Asked: true, NotAfter: now.Add(60 * 24 * time.Hour)}},
+			},
+			Latencies: Latencies{{"v.shop.io", "validating"}: {Calls: 12, Mean: 3 * time.Millisecond, P99: 5 * time.Millisecond}},
+		},
 		Facts: status.Facts{
 			CSVs: []operatorsv1alpha1.ClusterServiceVersion{{
 				ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "shop.v1"},
@@ -81,10 +89,6 @@ func shop(t testing.TB) Facts {
 				},
 				Services: map[types.NamespacedName]doctor.Service{service: {By: route.ByClusterIP, Ports: map[int32]int{443: 1}, Ready: 1, Owner: owner}},
 				Owners:   map[types.NamespacedName]bool{owner: true},
-				Answers: map[string][]doctor.Answer{
-					"ValidatingWebhookConfiguration v.shop.io-x: webhook v.shop.io": {{Endpoint: "pod manager-0", Asked: true, NotAfter: now.Add(60 * 24 * time.Hour)}},
-					"CustomResourceDefinition orders.shop.io: conversion":           {{Endpoint: "pod manager-0", Asked: true, NotAfter: now.Add(60 * 24 * time.Hour)}},
-				},
 			},
 		},
 		Events: []corev1.Event{
@@ -92,7 +96,6 @@ func shop(t testing.TB) Facts {
 			{InvolvedObject: corev1.ObjectReference{Namespace: "shop", Name: "other.v1"}, Reason: "Other"},
 			{InvolvedObject: corev1.ObjectReference{Namespace: "shop", Name: "shop.v1"}, Type: "Warning", Reason: "WebhookUnreachable", Message: "no endpoint answers", EventTime: metav1.NewMicroTime(now.Add(-time.Minute)), Count: 3},
 		},
-		Latencies: Latencies{{"v.shop.io", "validating"}: {Calls: 12, Mean: 3 * time.Millisecond, P99: 5 * time.Millisecond}},
 	}
 }
 
@@ -114,11 +117,75 @@ func TestWebhooks(t *testing.T) {
 	installtest.Same(t, "latency", "mean 3ms, 99 % within 5ms, 12 calls, 0 rejected", p.Webhooks[0].Latency.String())
 }
 
-// A tenant sees the webhooks of a namespace only.
+// With a namespace, only the webhooks of its ClusterServiceVersions are shown, and what was found of them.
 func TestWebhooksOfANamespace(t *testing.T) {
 	f := shop(t)
 	f.Namespace = "shop"
-	installtest.Same(t, "the number of webhooks", 3, len(New(f, History{}, now).Webhooks))
+	f.Services = nil
+	p := New(f, History{}, now)
+	installtest.Same(t, "the number of webhooks", 3, len(p.Webhooks))
+	installtest.Same(t, "findings", []string{"ServiceMissing", "ServiceMissing"}, lists.Map(p.Findings, func(f doctor.Finding) string { return f.Code }))
+}
+
+// The health is the worse of the state and the findings, and unknown where nothing could be read.
+func TestHealth(t *testing.T) {
+	validating := func(f *Facts) *managerv1alpha1.WebhookStatus { return &f.Rollouts[0].Status.Deployments[0].Webhooks[0] }
+	for name, test := range map[string]struct {
+		change func(*Facts)
+		want   Health
+	}{
+		"registered, and serves":         {func(*Facts) {}, Healthy},
+		"the user reads no registration": {func(f *Facts) { f.Webhooks, f.RegistrationsUnread, f.Namespace = nil, "forbidden", "shop" }, Unknown},
+		"unreachable, unread": {func(f *Facts) {
+			f.Webhooks, f.RegistrationsUnread, f.Namespace = nil, "forbidden", "shop"
+			validating(f).State = managerv1alpha1.WebhookUnreachable
+		}, Failing},
+		"not dialled yet":                {func(f *Facts) { f.Measurements = Measurements{} }, Unknown},
+		"another dial failed":            {func(f *Facts) { f.NotDialled = "no permission" }, Healthy},
+		"an endpoint cannot be called":   {func(f *Facts) { f.Measurements.Answers[f.Webhooks[3].String()][0].Reason = "ForeignCertificate" }, Failing},
+		"the Service does not exist":     {func(f *Facts) { f.Services = nil }, Failing},
+		"the same, failurePolicy Ignore": {func(f *Facts) { f.Services, f.Webhooks[3].Fails = nil, false }, Warning},
+		"its certificate is rotated": {func(f *Facts) {
+			c := f.Rollouts[0].Status.Deployments[0].Certificate
+			c.Phase, c.Message = managerv1alpha1.CertificateDistributing, "API servers are given time"
+		}, Healthy},
+		"another problem of its certificate": {func(f *Facts) {
+			f.Rollouts[0].Status.Deployments[0].Certificate.Message = "the Secret belongs to another client"
+		}, Warning},
+		"disabled": {func(f *Facts) { validating(f).State = managerv1alpha1.WebhookDisabled }, NotRegistered},
+		"deleted":  {func(f *Facts) { f.Webhooks = f.Webhooks[:3] }, NotRegistered},
+	} {
+		f := shop(t)
+		test.change(&f)
+		installtest.Same(t, name, test.want, New(f, History{}, now).Webhooks[0].Health)
+	}
+}
+
+// While a declared conversion waits, another owner may convert its definition. Both are shown.
+func TestConversionOfAnotherOwner(t *testing.T) {
+	f := shop(t)
+	f.Rollouts[0].Status.Deployments[0].Webhooks[1].State = managerv1alpha1.WebhookBlocked
+	f.Webhooks[0].Service = types.NamespacedName{Namespace: "helm", Name: "converter"}
+	p := New(f, History{}, now)
+	installtest.Same(t, "of the ClusterServiceVersion", NotRegistered, p.Webhooks[1].Health)
+	other := lists.First(p.Webhooks, func(w Webhook) bool { return w.Name == "orders.shop.io" })
+	installtest.Same(t, "of the other owner", Failing, other.Health)
+}
+
+// Time alone is no change.
+func TestSame(t *testing.T) {
+	f := shop(t)
+	h := History{}.Add(f, now)
+	f.Rollouts[0].Status.Deployments[0].Certificate.Phase = managerv1alpha1.CertificateDistributing
+	page := func(d time.Duration) Page {
+		h = h.Add(f, now.Add(d))
+		return New(f, h, now.Add(d))
+	}
+	page(time.Second)
+	installtest.Same(t, "a minute later", true, page(2*time.Second).Same(page(time.Minute)))
+	before := page(time.Minute)
+	f.Rollouts[0].Status.Deployments[0].Certificate.Phase = managerv1alpha1.CertificatePromoting
+	installtest.Same(t, "after a change of the phase", false, before.Same(page(time.Minute+time.Second)))
 }
 
 func TestStages(t *testing.T) {
@@ -171,6 +238,7 @@ func TestHistoryOfARotation(t *testing.T) {
 		h = h.Add(f, at)
 		at = at.Add(time.Second)
 	}
+	h = h.Add(f, at)
 	chart := New(f, h, at).Webhooks[0].Rotation
 	texts := map[string][]string{}
 	for _, row := range chart.Rows {
@@ -212,6 +280,9 @@ apiserver_admission_webhook_admission_duration_seconds_count{name="v",operation=
 `))
 	installtest.Must(t, err)
 	installtest.Same(t, "latencies", Latencies{{"v", "validating"}: {Calls: 100, Mean: 10 * time.Millisecond, P99: 5 * time.Millisecond, Rejected: 1}}, latencies)
-	_, err = ReadLatencies(strings.NewReader("metrics"))
-	installtest.Error(t, "read the metrics of the API server: text format parsing error in line 1: unexpected end of input stream", err)
+	_, err = ReadLatencies(strings.NewReader("apiserver_admission_webhook_admission_duration_seconds_count{"))
+	installtest.Prefix(t, "error", "read the metrics of the API server: text format parsing error in line 1: ", fmt.Sprint(err))
+	latencies, err = ReadLatencies(strings.NewReader("another_metric 1\n"))
+	installtest.Must(t, err)
+	installtest.Same(t, "latencies of another metric", Latencies{}, latencies)
 }

@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
@@ -53,24 +54,27 @@ type Event struct {
 }
 
 // addStatus adds what the WebhookRollout and the ClusterServiceVersion report.
-func (w *Webhook) addStatus(f Facts, live []doctor.Webhook, history History, now time.Time) {
-	rollout := lists.First(f.Rollouts, func(r managerv1alpha1.WebhookRollout) bool { return r.Namespace == w.Namespace && r.Name == w.CSV })
-	csv := lists.First(f.CSVs, func(c operatorsv1alpha1.ClusterServiceVersion) bool {
-		return c.Namespace == w.Namespace && c.Name == w.CSV
-	})
-	deployment := lists.First(rollout.Status.Deployments, func(d managerv1alpha1.DeploymentStatus) bool { return d.Name == w.Deployment })
-	status := lists.First(deployment.Registrations(), func(r managerv1alpha1.WebhookStatus) bool {
-		return r.GenerateName == w.Name && strings.HasPrefix(string(r.Type), w.Type)
-	})
-	w.Certificate = deployment.Certificate
-	w.Stages = inOrder(csvStage(csv), deploymentStage(deployment), certificateStage(deployment.Certificate), registrationStage(*w, status))
-	w.Certificates = validityChart(live, deployment.Certificate, now)
-	w.Rotation = history.chart(certificateKey{w.Namespace, w.Deployment}, now)
-	w.Events = eventsOf(f.Events, w.Namespace, w.CSV)
+func (x *index) addStatus(w *Webhook, live []doctor.Webhook) {
+	name := types.NamespacedName{Namespace: w.Namespace, Name: w.CSV}
+	if csv := x.csvs[name]; csv != nil {
+		w.Stages = append(w.Stages, csvStage(*csv))
+	}
+	if rollout := x.rollouts[name]; rollout != nil {
+		deployment := lists.First(rollout.Status.Deployments, func(d managerv1alpha1.DeploymentStatus) bool { return d.Name == w.Deployment })
+		reported := lists.First(deployment.Registrations(), func(r managerv1alpha1.WebhookStatus) bool {
+			return r.GenerateName == w.Name && strings.HasPrefix(string(r.Type), w.Type)
+		})
+		w.Certificate = deployment.Certificate
+		w.Stages = append(w.Stages, deploymentStage(deployment), certificateStage(deployment.Certificate), registrationStage(*w, reported))
+	}
+	w.Stages = inOrder(w.Stages)
+	w.Certificates = validityChart(live, w.Certificate, x.now)
+	w.Rotation = x.history.chart(certificateKey{w.Namespace, w.CSV, w.Deployment}, x.now)
+	w.Events = eventsOf(x.events[name])
 }
 
 // inOrder marks the first stage that is not done as the current one.
-func inOrder(stages ...Stage) []Stage {
+func inOrder(stages []Stage) []Stage {
 	i := slices.IndexFunc(stages, func(s Stage) bool { return s.Progress != Done })
 	if i >= 0 {
 		stages[i].Progress = Current
@@ -117,7 +121,7 @@ func registrationStage(w Webhook, status managerv1alpha1.WebhookStatus) Stage {
 	if w.Reason != "" {
 		s.State += ": " + w.Reason
 	}
-	if len(w.Registrations) > 0 {
+	if len(w.Registrations) > 0 && w.State != string(managerv1alpha1.WebhookWaiting) {
 		s.Progress = Done
 	}
 	return s
@@ -134,10 +138,9 @@ func timeOf(t *metav1.Time) *time.Time {
 const maxEvents = 50
 
 // eventsOf returns the latest events, the latest first.
-func eventsOf(events []corev1.Event, namespace, csv string) []Event {
-	all := lists.FilterMap(events, func(e corev1.Event) (Event, bool) {
-		one := Event{Time: timeOfEvent(e), Warning: e.Type == corev1.EventTypeWarning, Reason: e.Reason, Message: e.Message, Count: e.Count}
-		return one, e.InvolvedObject.Namespace == namespace && e.InvolvedObject.Name == csv
+func eventsOf(events []corev1.Event) []Event {
+	all := lists.Map(events, func(e corev1.Event) Event {
+		return Event{Time: timeOfEvent(e), Warning: e.Type == corev1.EventTypeWarning, Reason: e.Reason, Message: e.Message, Count: e.Count}
 	})
 	slices.SortStableFunc(all, func(a, b Event) int { return b.Time.Compare(a.Time) })
 	return all[:min(len(all), maxEvents)]

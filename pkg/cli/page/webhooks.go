@@ -9,6 +9,11 @@ import (
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/doctor"
@@ -34,8 +39,8 @@ type Webhook struct {
 	Policy string
 	// Registrations are the objects by which API servers know it.
 	Registrations []string
-	// Calls is the Service or the URL that API servers call.
-	Calls string
+	// Calls are the Services or URLs that API servers call.
+	Calls []string
 	// Intercepted are the resources of its rules. More is how many others there are.
 	Intercepted []Intercepted
 	More        int
@@ -64,72 +69,146 @@ func (w Webhook) Expires() *time.Time {
 }
 
 const (
-	policyFail   = "Fail"
-	policyIgnore = "Ignore"
+	policyFail     = "Fail"
+	policyIgnore   = "Ignore"
+	conversionType = "Conversion"
 )
 
+// registered is the type of a webhook and the name of the object that registers it.
+type registered struct{ kind, object string }
+
+// index finds the facts of one webhook.
+type index struct {
+	Facts
+
+	history       History
+	now           time.Time
+	registrations map[registered][]doctor.Webhook
+	findings      map[string][]doctor.Finding // by the String of the registration
+	csvs          map[types.NamespacedName]*operatorsv1alpha1.ClusterServiceVersion
+	rollouts      map[types.NamespacedName]*managerv1alpha1.WebhookRollout
+	events        map[types.NamespacedName][]corev1.Event
+}
+
+func newIndex(f Facts, findings []doctor.Finding, history History, now time.Time) *index {
+	x := &index{
+		Facts: f, history: history, now: now,
+		registrations: map[registered][]doctor.Webhook{}, findings: map[string][]doctor.Finding{},
+		csvs:     map[types.NamespacedName]*operatorsv1alpha1.ClusterServiceVersion{},
+		rollouts: map[types.NamespacedName]*managerv1alpha1.WebhookRollout{},
+		events:   map[types.NamespacedName][]corev1.Event{},
+	}
+	for _, w := range f.Webhooks {
+		key := registered{typeOf(w), w.Object}
+		x.registrations[key] = append(x.registrations[key], w)
+	}
+	for _, finding := range findings {
+		for _, webhook := range finding.Webhooks {
+			x.findings[webhook] = append(x.findings[webhook], finding)
+		}
+	}
+	for i, csv := range f.CSVs {
+		x.csvs[types.NamespacedName{Namespace: csv.Namespace, Name: csv.Name}] = &f.CSVs[i]
+	}
+	for i, r := range f.Rollouts {
+		x.rollouts[types.NamespacedName{Namespace: r.Namespace, Name: r.Name}] = &f.Rollouts[i]
+	}
+	for _, e := range f.Events {
+		key := types.NamespacedName{Namespace: e.InvolvedObject.Namespace, Name: e.InvolvedObject.Name}
+		x.events[key] = append(x.events[key], e)
+	}
+	return x
+}
+
 // webhooks returns the declared webhooks, and then those of other owners.
-func webhooks(f Facts, s status.Status, findings []doctor.Finding, history History, now time.Time) []Webhook {
-	var all []Webhook
+func (x *index) webhooks(s status.Status) (all []Webhook) {
 	declared := map[string]bool{} // registrations, by String
 	for _, w := range s.Webhooks {
-		live := registrationsOf(w, f)
+		live := x.registrationsOf(w)
 		for _, r := range live {
 			declared[r.String()] = true
 		}
-		one := Webhook{
-			ID: idOf(w.Namespace, w.CSV, w.Type, w.Name), Name: w.Name, Type: w.Type,
-			Namespace: w.Namespace, CSV: w.CSV, Deployment: w.Deployment, State: w.State, Reason: w.Reason, Problem: w.Problem,
-		}
-		one.add(live, findings, f.Latencies)
-		one.addStatus(f, live, history, now)
-		one.Health = healthOf(one)
-		all = append(all, one)
+		all = append(all, x.declared(w, live))
 	}
-	for _, r := range f.Webhooks {
-		if declared[r.String()] || f.Namespace != "" {
-			continue
+	if x.Namespace != "" {
+		return all
+	}
+	for _, r := range x.Webhooks {
+		if !declared[r.String()] {
+			all = append(all, x.undeclared(r))
 		}
-		one := Webhook{ID: idOf(r.String()), Name: cmp.Or(r.Name, r.Object), Type: typeOf(r)}
-		one.add([]doctor.Webhook{r}, findings, f.Latencies)
-		one.Certificates = validityChart([]doctor.Webhook{r}, nil, now)
-		one.Health = worst(one.Findings)
-		all = append(all, one)
 	}
 	return all
 }
 
+func (x *index) declared(of status.Webhook, live []doctor.Webhook) Webhook {
+	w := Webhook{
+		ID: idOf(of.Namespace, of.CSV, of.Type, of.Name), Name: of.Name, Type: of.Type,
+		Namespace: of.Namespace, CSV: of.CSV, Deployment: of.Deployment, State: of.State, Reason: of.Reason, Problem: of.Problem,
+	}
+	x.addRegistrations(&w, live)
+	x.addStatus(&w, live)
+	w.Health = w.byState()
+	if len(live) > 0 {
+		w.Health = worst(w.Health, byFindings(w.Findings), x.byAnswers(live))
+	}
+	return w
+}
+
+func (x *index) undeclared(r doctor.Webhook) Webhook {
+	w := Webhook{ID: idOf(r.String()), Name: cmp.Or(r.Name, r.Object), Type: typeOf(r), Namespace: r.Owner.Namespace, CSV: r.Owner.Name}
+	x.addRegistrations(&w, []doctor.Webhook{r})
+	w.Certificates = validityChart([]doctor.Webhook{r}, nil, x.now)
+	w.Health = worst(byFindings(w.Findings), x.byAnswers([]doctor.Webhook{r}))
+	return w
+}
+
+// byAnswers is Unknown until the endpoints were dialled.
+func (x *index) byAnswers(live []doctor.Webhook) Health {
+	if slices.ContainsFunc(live, func(r doctor.Webhook) bool { return isDialledNext(x.Facts, r.String()) }) {
+		return Unknown
+	}
+	return Healthy
+}
+
 func typeOf(w doctor.Webhook) string {
 	if w.Kind == doctor.Conversion {
-		return "Conversion"
+		return conversionType
 	}
 	return strings.TrimSuffix(w.Kind, "WebhookConfiguration")
 }
 
-// registrationsOf returns the live registrations of a declared webhook.
-func registrationsOf(w status.Webhook, f Facts) []doctor.Webhook {
-	names := strings.Split(w.Registration, ",")
-	return lists.Filter(f.Webhooks, func(r doctor.Webhook) bool { return typeOf(r) == w.Type && slices.Contains(names, r.Object) })
+// registrationsOf returns the live registrations of a declared webhook. The status of a conversion names its definitions
+// also while another owner converts them.
+func (x *index) registrationsOf(w status.Webhook) (all []doctor.Webhook) {
+	called := []string{string(managerv1alpha1.WebhookRegistered), string(managerv1alpha1.WebhookUnreachable), "Unknown"}
+	for _, name := range strings.Split(w.Registration, ",") {
+		for _, r := range x.registrations[registered{w.Type, name}] {
+			if w.Type != conversionType || r.Service.Namespace == w.Namespace && (slices.Contains(called, w.State) || w.Reason == "NotRegistered") {
+				all = append(all, r)
+			}
+		}
+	}
+	return all
 }
 
-// add adds what registrations show.
-func (w *Webhook) add(live []doctor.Webhook, findings []doctor.Finding, latencies Latencies) {
+func (x *index) addRegistrations(w *Webhook, live []doctor.Webhook) {
 	for _, r := range live {
 		w.Registrations = append(w.Registrations, r.Kind+" "+r.Object)
 		w.Policy = policyIgnore
 		if r.Fails {
 			w.Policy = policyFail
 		}
-		w.Calls = cmp.Or(r.URL, r.Service.String())
+		if called := cmp.Or(r.URL, r.Service.String()); !slices.Contains(w.Calls, called) {
+			w.Calls = append(w.Calls, called)
+		}
 		shown, more := intercepted(r)
 		w.Intercepted, w.More = append(w.Intercepted, shown...), w.More+more
-		if latency, known := latencies[latencyKey{r.Name, latencyType(r)}]; known && r.Name != "" {
+		if latency, known := x.Latencies[latencyKey{r.Name, latencyType(r)}]; known && r.Name != "" {
 			w.Latency = &latency
 		}
+		w.Findings = append(w.Findings, x.findings[r.String()]...)
 	}
-	w.Findings = lists.Filter(findings, func(finding doctor.Finding) bool {
-		return slices.ContainsFunc(live, func(r doctor.Webhook) bool { return slices.Contains(finding.Webhooks, r.String()) })
-	})
 }
 
 // idOf returns an ID that any address can contain as it is.
@@ -141,13 +220,18 @@ func idOf(parts ...string) string {
 // withoutPaths omits the paths of URLs: they can contain tokens.
 func withoutPaths(webhooks []doctor.Webhook) []doctor.Webhook {
 	return lists.Map(webhooks, func(w doctor.Webhook) doctor.Webhook {
-		if w.URL == "" {
-			return w
-		}
-		u, err := url.Parse(w.URL)
-		if w.URL = "that cannot be read"; err == nil {
-			w.URL = "https://" + u.Host
+		if w.URL != "" {
+			w.URL = WithoutPath(w.URL)
 		}
 		return w
 	})
+}
+
+// WithoutPath returns the scheme and the host of an address: its other parts can contain credentials.
+func WithoutPath(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return "an address that cannot be parsed"
+	}
+	return u.Scheme + "://" + u.Host
 }

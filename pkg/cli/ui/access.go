@@ -10,7 +10,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/page"
 )
 
-// protect lets only the views use what they are answered, and leaves no copy behind.
+// protect sets the headers that keep an answer from pages of other origins, and from caches.
 func protect(h http.Header) {
 	h.Set("Content-Security-Policy", page.ContentSecurityPolicy()+"; frame-ancestors 'none'")
 	h.Set("X-Content-Type-Options", "nosniff")
@@ -21,7 +21,7 @@ func protect(h http.Header) {
 }
 
 // refusal returns why a request is not answered; empty if it is. A page of another origin does not know the token. Host is
-// checked, too: a name that another site lets point to this machine would make it the same origin.
+// checked, too: a name of another site can lead to this machine, and would have the origin of this server.
 func (h *Handler) refusal(r *http.Request) (status int, message string) {
 	switch {
 	case !isThisMachine(r.Host):
@@ -39,12 +39,16 @@ func (h *Handler) refusal(r *http.Request) (status int, message string) {
 
 func isThisMachine(address string) bool {
 	host, _, err := net.SplitHostPort(address)
-	return err == nil && (host == "127.0.0.1" || host == "localhost")
+	if err != nil {
+		host = address // Port 80 is omitted.
+	}
+	return host == "127.0.0.1" || host == "localhost"
 }
 
-// isSameOrigin reports whether a user, or a view of this server, sent a request, as far as the browser says.
+// isSameOrigin reports whether a view of this server sent a request, or a user who follows a link to it.
 func isSameOrigin(r *http.Request) bool {
-	if site := r.Header.Get("Sec-Fetch-Site"); site != "" && site != "same-origin" && site != "none" {
+	opened := r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document"
+	if site := r.Header.Get("Sec-Fetch-Site"); site != "" && site != "same-origin" && site != "none" && !opened {
 		return false
 	}
 	origin := r.Header.Get("Origin")

@@ -4,119 +4,117 @@ package ui
 import (
 	"context"
 	"crypto/rand"
+	"fmt"
 	"net/http"
 	"sync"
 	"time"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/doctor"
+	"golang.org/x/sync/singleflight"
+
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/page"
 )
 
 // Reader reads the cluster with the permissions of the user.
 type Reader interface {
-	// Read returns the facts except the answers of endpoints.
+	// Read returns the facts except the measurements.
 	Read(ctx context.Context) (page.Facts, error)
-	// Dial returns the answers of all endpoints, by webhook, and when they were read.
-	Dial(ctx context.Context) (map[string][]doctor.Answer, time.Time, error)
+	// Measure dials all endpoints. It reports what it could not read.
+	Measure(ctx context.Context) page.Measurements
 }
 
-// maxAge is how old facts are at most when a view is loaded. Views that are open are updated after changes.
-const maxAge = 2 * time.Second
-
-const writeTimeout = 30 * time.Second
+const (
+	// maxAge is how old a page is at most when a view is loaded. Open views are updated after changes.
+	maxAge = 15 * time.Second
+	// readTimeout is how long one read of the cluster may take.
+	readTimeout = 5 * time.Minute
+	// writeTimeout is how long the answer may take after the page was read.
+	writeTimeout = 30 * time.Second
+)
 
 // Handler serves all views below the path of its token. Its methods can be called at the same time.
 type Handler struct {
+	ctx    context.Context //nolint:containedctx // One read is for several requests, and ends with none of them.
 	reader Reader
 	token  string
 	views  views
+	reads  singleflight.Group
 
-	mutex     sync.Mutex // of the fields below; it is held during a read, so that there is one at a time
-	read      *reading
-	answers   map[string][]doctor.Answer
-	dialledAt time.Time // the last attempt
-	dialError error     // of the last attempt
-	history   page.History
+	mutex    sync.Mutex // of the fields below
+	last     reading
+	measured page.Measurements
+	history  page.History
 }
 
-// reading is the result of one read.
+// reading is the result of the last read. After an error, the page is the previous one.
 type reading struct {
 	page page.Page
-	at   time.Time
-	err  error
+	at   time.Time // zero before the first read
+	err  error     // of a first read
 }
 
-// NewHandler returns a handler with a random token.
-func NewHandler(reader Reader) *Handler {
-	return &Handler{reader: reader, token: rand.Text(), views: views{open: map[chan struct{}]bool{}, opened: make(chan struct{}, 1)}, history: page.History{}}
+// NewHandler returns a handler with a random token. Its reads end with the context.
+func NewHandler(ctx context.Context, reader Reader) *Handler {
+	return &Handler{ctx: ctx, reader: reader, token: rand.Text(), views: newViews(), history: page.History{}}
 }
 
 // Path is the start of the address of all views. It contains the token.
 func (h *Handler) Path() string { return "/" + h.token + "/" }
 
-// Refresh reads the cluster again if a view is open, and updates the views if something has changed.
+// Refresh reads the cluster again if a view is open.
 func (h *Handler) Refresh(ctx context.Context) {
-	if h.views.count() == 0 {
-		return
-	}
-	h.mutex.Lock()
-	before := h.read
-	h.mutex.Unlock()
-	if now := h.readAgain(ctx, 0); before == nil || now.err != nil || !now.page.Same(before.page) {
-		h.views.update()
+	if h.views.count() > 0 {
+		h.read(ctx)
 	}
 }
 
-// dialPeriod is the time after which the endpoints are dialled again.
-const dialPeriod = time.Minute
-
-// DialEndpoints dials the endpoints while a view is open, until the context ends.
-func (h *Handler) DialEndpoints(ctx context.Context) {
-	for timer := time.NewTicker(dialPeriod); ; {
-		select {
-		case <-ctx.Done():
-			return
-		case <-h.views.opened:
-		case <-timer.C:
-		}
-		if h.views.count() > 0 && time.Since(h.lastDial()) >= dialPeriod {
-			h.dial(ctx)
-		}
+// read waits for a read of the cluster, which is one for all that wait.
+func (h *Handler) read(ctx context.Context) {
+	done := h.reads.DoChan("", func() (any, error) {
+		ctx, cancel := context.WithTimeout(h.ctx, readTimeout)
+		defer cancel()
+		facts, err := h.reader.Read(ctx)
+		h.take(facts, err, time.Now())
+		return nil, nil
+	})
+	select {
+	case <-done:
+	case <-ctx.Done():
 	}
 }
 
-func (h *Handler) lastDial() time.Time {
+// take makes the facts the last reading, and updates the views if the page differs.
+func (h *Handler) take(facts page.Facts, err error, now time.Time) {
 	h.mutex.Lock()
 	defer h.mutex.Unlock()
-	return h.dialledAt
+	previous := h.last.page
+	if err == nil {
+		facts.Measurements = h.measured
+		h.history = h.history.Add(facts, now)
+		h.last = reading{page: page.New(facts, h.history, now), at: now}
+	} else if h.last.at = now; previous.ReadAt.IsZero() {
+		h.last.err = err
+	} else {
+		h.last.page.Unread = err.Error()
+	}
+	h.last.page.Number = previous.Number
+	if !h.last.page.Same(previous) {
+		h.last.page.Number++
+		h.views.update(h.last.page.Number)
+	}
 }
 
-func (h *Handler) dial(ctx context.Context) {
-	answers, at, err := h.reader.Dial(ctx)
-	h.mutex.Lock()
-	h.answers, h.dialledAt, h.dialError = answers, at, err
-	h.mutex.Unlock()
-	h.Refresh(ctx)
-}
-
-// readAgain returns the last reading if it is not older than maxAge.
-func (h *Handler) readAgain(ctx context.Context, maxAge time.Duration) reading {
+func (h *Handler) lastReading() reading {
 	h.mutex.Lock()
 	defer h.mutex.Unlock()
-	if h.read != nil && time.Since(h.read.at) < maxAge {
-		return *h.read
+	return h.last
+}
+
+// current returns the last reading, or a new one if that is too old.
+func (h *Handler) current(ctx context.Context) reading {
+	if time.Since(h.lastReading().at) > maxAge {
+		h.read(ctx)
 	}
-	facts, err := h.reader.Read(ctx)
-	now := time.Now()
-	if err != nil {
-		return reading{at: now, err: err}
-	}
-	if facts.Answers, facts.DialledAt = h.answers, h.dialledAt; h.dialError != nil {
-		facts.DialledAt, facts.NotDialled = time.Time{}, h.dialError.Error()
-	}
-	h.history = h.history.Add(facts, now)
-	h.read = &reading{page: page.New(facts, h.history, now), at: now}
-	return *h.read
+	return h.lastReading()
 }
 
 // ServeHTTP answers requests of the views themselves only.
@@ -137,35 +135,39 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (h *Handler) serveView(w http.ResponseWriter, r *http.Request, view string) {
-	read := h.readAgain(r.Context(), maxAge)
+	read := h.current(r.Context())
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTimeout)) // The read may have taken long.
 	if read.err != nil {
 		http.Error(w, "the cluster could not be read: "+read.err.Error(), http.StatusBadGateway)
 		return
 	}
-	var html string
-	var err error
-	switch view {
-	case page.ViewMap:
-		html, err = read.page.Map()
-	case page.ViewFindings:
-		html, err = read.page.FindingsView()
-	case page.ViewWebhook:
-		webhook, known := read.page.Webhook(r.URL.Query().Get("id"))
-		if !known {
-			http.Error(w, "no webhook of this cluster has this id: it may have been deleted", http.StatusNotFound)
-			return
-		}
-		html, err = read.page.WebhookView(webhook)
-	default:
-		http.NotFound(w, r)
+	if read.at.IsZero() {
+		http.Error(w, "the cluster was not read", http.StatusServiceUnavailable) // The browser does not wait.
 		return
 	}
+	html, status, err := render(read.page, view, r.URL.Query().Get("id"))
 	if err != nil {
-		http.Error(w, err.Error(), http.StatusInternalServerError)
+		http.Error(w, err.Error(), status)
 		return
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	// The read of the cluster may have taken long.
-	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTimeout))
 	_, _ = w.Write([]byte(html)) //nolint:gosec // html/template has encoded what comes from the cluster.
+}
+
+func render(p page.Page, view, id string) (html string, status int, err error) {
+	switch view {
+	case page.ViewMap:
+		html, err = p.Map()
+	case page.ViewFindings:
+		html, err = p.FindingsView()
+	case page.ViewWebhook:
+		webhook, known := p.Webhook(id)
+		if !known {
+			return "", http.StatusNotFound, fmt.Errorf("no webhook has this id: it was deleted, or belongs to another version of its operator now")
+		}
+		html, err = p.WebhookView(webhook)
+	default:
+		return "", http.StatusNotFound, fmt.Errorf("there is no view %q", view)
+	}
+	return html, http.StatusInternalServerError, err
 }

@@ -4,26 +4,25 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/doctor"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/page"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // reader has facts that a test changes.
 type reader struct {
-	mutex sync.Mutex
-	facts page.Facts
-	err   error
-	reads int
-	dials chan struct{}
+	mutex    sync.Mutex
+	facts    page.Facts
+	err      error
+	reads    int
+	measures chan page.Measurements
 }
 
 func (r *reader) Read(context.Context) (page.Facts, error) {
@@ -33,21 +32,18 @@ func (r *reader) Read(context.Context) (page.Facts, error) {
 	return r.facts, r.err
 }
 
-func (r *reader) Dial(context.Context) (map[string][]doctor.Answer, time.Time, error) {
-	r.dials <- struct{}{}
-	return nil, time.Now(), errors.New("no permission")
-}
+func (r *reader) Measure(context.Context) page.Measurements { return <-r.measures }
 
-func (r *reader) change(facts page.Facts, err error) {
+func (r *reader) change(server string, err error) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
-	r.facts, r.err = facts, err
+	r.facts, r.err = page.Facts{Server: server}, err
 }
 
 func serve(t *testing.T) (*reader, *Handler, *httptest.Server) {
 	t.Helper()
-	r := &reader{facts: page.Facts{Server: "https://192.0.2.1:6443"}, dials: make(chan struct{}, 10)}
-	handler := NewHandler(r)
+	r := &reader{facts: page.Facts{Server: "https://192.0.2.1:6443"}, measures: make(chan page.Measurements)}
+	handler := NewHandler(t.Context(), r)
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
 	return r, handler, server
@@ -76,9 +72,20 @@ func TestRefusals(t *testing.T) {
 		change func(*http.Request)
 		want   int
 	}{
-		"the view":                        {path, func(*http.Request) {}, http.StatusOK},
-		"the view, by its own script":     {path, header("Origin", server.URL), http.StatusOK},
-		"the view, opened by the user":    {path, header("Sec-Fetch-Site", "none"), http.StatusOK},
+		"the view":                     {path, func(*http.Request) {}, http.StatusOK},
+		"the view, by its own script":  {path, header("Origin", server.URL), http.StatusOK},
+		"the view, opened by the user": {path, header("Sec-Fetch-Site", "none"), http.StatusOK},
+		"a link of another page": {path, func(r *http.Request) {
+			r.Header.Set("Sec-Fetch-Site", "cross-site")
+			r.Header.Set("Sec-Fetch-Mode", "navigate")
+			r.Header.Set("Sec-Fetch-Dest", "document")
+		}, http.StatusOK},
+		"a frame of another page": {path, func(r *http.Request) {
+			r.Header.Set("Sec-Fetch-Site", "cross-site")
+			r.Header.Set("Sec-Fetch-Mode", "navigate")
+			r.Header.Set("Sec-Fetch-Dest", "iframe")
+		}, http.StatusForbidden},
+		"port 80":                         {path, func(r *http.Request) { r.Host = "127.0.0.1" }, http.StatusOK},
 		"the name localhost":              {path, func(r *http.Request) { r.Host = strings.Replace(r.Host, "127.0.0.1", "localhost", 1) }, http.StatusOK},
 		"no token":                        {"/" + page.ViewMap, func(*http.Request) {}, http.StatusNotFound},
 		"another token":                   {"/" + strings.Repeat("A", 26) + "/map", func(*http.Request) {}, http.StatusNotFound},
@@ -109,7 +116,7 @@ func TestRefusals(t *testing.T) {
 }
 
 func TestTokensDiffer(t *testing.T) {
-	if a, b := NewHandler(nil), NewHandler(nil); a.Path() == b.Path() || len(a.Path()) < 20 {
+	if a, b := NewHandler(t.Context(), nil), NewHandler(t.Context(), nil); a.Path() == b.Path() || len(a.Path()) < 20 {
 		t.Errorf("the tokens are %s and %s", a.Path(), b.Path())
 	}
 }
@@ -124,41 +131,55 @@ func TestStart(t *testing.T) {
 
 func TestUnreadCluster(t *testing.T) {
 	r, handler, server := serve(t)
-	r.change(page.Facts{}, errors.New("the API server does not answer"))
+	r.change("", errors.New("the API server does not answer"))
 	response, body := get(t, server.URL+handler.Path()+page.ViewFindings)
 	installtest.Same(t, "status", http.StatusBadGateway, response.StatusCode)
 	installtest.Same(t, "message", "the cluster could not be read: the API server does not answer\n", body)
 }
 
-// An open view is sent an event after a change, and only then. Without one, the cluster is not read.
-func TestEvents(t *testing.T) {
-	r, handler, server := serve(t)
-	handler.Refresh(t.Context())
-	installtest.Same(t, "reads without a view", 0, r.reads)
-	go handler.DialEndpoints(t.Context())
-
-	request := installtest.OrPanic(http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+handler.Path()+"events", nil))
+// events opens a view that shows the page of a number, and returns the numbers that it is sent.
+func events(t *testing.T, address string, number int) <-chan string {
+	t.Helper()
+	request := installtest.OrPanic(http.NewRequestWithContext(t.Context(), http.MethodGet, fmt.Sprintf("%sevents?number=%d", address, number), nil))
 	response := installtest.OrPanic(http.DefaultClient.Do(request))
-	defer response.Body.Close()
+	t.Cleanup(func() { response.Body.Close() })
 	installtest.Same(t, "type", "text/event-stream", response.Header.Get("Content-Type"))
-	events := make(chan string, 10)
+	numbers := make(chan string)
 	go func() {
 		for scanner := bufio.NewScanner(response.Body); scanner.Scan(); {
-			if name, is := strings.CutPrefix(scanner.Text(), "event: "); is {
-				events <- name
+			if number, is := strings.CutPrefix(scanner.Text(), "data: "); is {
+				numbers <- number
 			}
 		}
 	}()
-	<-r.dials // The endpoints are dialled as soon as a view is open.
-	installtest.Same(t, "first", "change", <-events)
+	return numbers
+}
 
+// An open view is sent the number of each page that differs from its own. Without a view, the cluster is not read.
+func TestEvents(t *testing.T) {
+	r, handler, server := serve(t)
+	address := server.URL + handler.Path()
 	handler.Refresh(t.Context())
-	r.change(page.Facts{Facts: r.facts.Facts, Server: "https://192.0.2.2:6443"}, nil)
+	installtest.Same(t, "reads without a view", 0, r.reads)
+	go handler.Measure(t.Context())
+
+	_, body := get(t, address+page.ViewMap)
+	installtest.Contains(t, body, `data-number="1"`, "The endpoints have not been dialled yet")
+	first := events(t, address, 1)
+	r.measures <- page.Measurements{NotDialled: "no permission"} // They are dialled as soon as a view is open.
+	installtest.Same(t, "after the dial", "2", <-first)
+	_, body = get(t, address+page.ViewFindings)
+	installtest.Contains(t, body, "The last attempt to dial the endpoints failed: no permission")
+
+	handler.Refresh(t.Context()) // Nothing has changed.
+	r.change("https://192.0.2.2:6443", nil)
 	handler.Refresh(t.Context())
-	installtest.Same(t, "after a change", "change", <-events)
-	_, body := get(t, server.URL+handler.Path()+page.ViewMap)
-	installtest.Contains(t, body, "https://192.0.2.2:6443")
-	_, body = get(t, server.URL+handler.Path()+page.ViewFindings)
-	installtest.Contains(t, body, "The endpoints could not be dialled: no permission")
-	installtest.Same(t, "further events", 0, len(events))
+	installtest.Same(t, "after a change", "3", <-first)
+	r.change("", errors.New("the API server does not answer"))
+	handler.Refresh(t.Context())
+	installtest.Same(t, "after an error", "4", <-first)
+	_, body = get(t, address+page.ViewMap)
+	installtest.Contains(t, body, "https://192.0.2.2:6443", "this page may be out of date: the API server does not answer")
+
+	installtest.Same(t, "a view of an earlier page", "4", <-events(t, address, 2))
 }

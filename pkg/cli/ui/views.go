@@ -1,17 +1,24 @@
 package ui
 
 import (
+	"fmt"
 	"net/http"
+	"strconv"
 	"sync"
 	"time"
 )
 
 // views are the views that are open in browsers.
 type views struct {
-	opened chan struct{} // receives after a view was opened
+	opened, updated chan struct{} // receive after a view was opened, and after an update
 
-	mutex sync.Mutex
-	open  map[chan struct{}]bool
+	mutex  sync.Mutex
+	open   map[chan int]bool // each receives the number of the page after a change
+	number int               // of the page
+}
+
+func newViews() views {
+	return views{opened: make(chan struct{}, 1), updated: make(chan struct{}, 1), open: map[chan int]bool{}}
 }
 
 func (v *views) count() int {
@@ -20,13 +27,24 @@ func (v *views) count() int {
 	return len(v.open)
 }
 
-// update lets each view load its content again.
-func (v *views) update() {
+// update sends the number of a new page to each view.
+func (v *views) update(number int) {
 	v.mutex.Lock()
 	defer v.mutex.Unlock()
+	v.number = number
+	signal(v.updated)
 	for changed := range v.open {
-		signal(changed)
+		send(changed, number)
 	}
+}
+
+// send replaces a number that was not received yet.
+func send(to chan int, number int) {
+	select {
+	case <-to:
+	default:
+	}
+	to <- number
 }
 
 // signal does nothing if the last signal was not received yet.
@@ -37,16 +55,20 @@ func signal(to chan struct{}) {
 	}
 }
 
-func (v *views) add() chan struct{} {
-	changed := make(chan struct{}, 1)
+// add opens a view that shows the page of a number.
+func (v *views) add(shown int) chan int {
+	changed := make(chan int, 1)
 	v.mutex.Lock()
 	defer v.mutex.Unlock()
 	v.open[changed] = true
+	if v.number != shown {
+		changed <- v.number
+	}
 	signal(v.opened)
 	return changed
 }
 
-func (v *views) remove(changed chan struct{}) {
+func (v *views) remove(changed chan int) {
 	v.mutex.Lock()
 	defer v.mutex.Unlock()
 	delete(v.open, changed)
@@ -57,25 +79,26 @@ const heartbeat = 15 * time.Second
 
 // serve sends a server-sent event after each change, until the view is closed.
 func (v *views) serve(w http.ResponseWriter, r *http.Request) {
-	changed := v.add()
+	shown, _ := strconv.Atoi(r.URL.Query().Get("number"))
+	changed := v.add(shown)
 	defer v.remove(changed)
 	w.Header().Set("Content-Type", "text/event-stream")
 	connection := http.NewResponseController(w)
-	send := func(text string) bool {
+	write := func(text string) bool {
 		if err := connection.SetWriteDeadline(time.Now().Add(heartbeat)); err != nil {
 			return false
 		}
 		_, err := w.Write([]byte(text))
 		return err == nil && connection.Flush() == nil
 	}
-	for more := send(": open\n\n"); more; {
+	for more := write(": open\n\n"); more; {
 		select {
 		case <-r.Context().Done():
 			return
-		case <-changed:
-			more = send("event: change\ndata:\n\n")
+		case number := <-changed:
+			more = write(fmt.Sprintf("event: change\ndata: %d\n\n", number))
 		case <-time.After(heartbeat):
-			more = send(": open\n\n")
+			more = write(": open\n\n")
 		}
 	}
 }

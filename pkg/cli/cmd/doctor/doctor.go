@@ -51,7 +51,8 @@ WARNING; 130 interrupted.`,
 			if err != nil {
 				return err
 			}
-			findings := doctor.Diagnose(facts, time.Now())
+			now := time.Now()
+			findings := doctor.Diagnose(facts, now)
 			switch output.Format {
 			case "":
 				printFindings(terminal.Stdout(cmd), findings, facts)
@@ -59,7 +60,7 @@ WARNING; 130 interrupted.`,
 					terminal.Stdout(cmd).Printf("endpoints were dialled from inside their pods: whether API servers reach them was not checked; --direct dials their addresses\n")
 				}
 			case html:
-				err = printPage(cmd, c, facts)
+				err = printPage(cmd, c, facts, direct, now)
 			default:
 				asked, endpoints := doctor.Asked(facts)
 				err = output.Print(terminal.Stdout(cmd), report{findings, dialled{endpoints, asked, direct}})
@@ -76,13 +77,16 @@ WARNING; 130 interrupted.`,
 // html is the output format of the page that the command ui serves, as one file for a support case.
 const html = "html"
 
-func printPage(cmd *cobra.Command, c *cluster.Cluster, dialled doctor.Facts) error {
-	facts, err := cluster.PageReader{Cluster: c}.Read(cmd.Context())
+// printPage shows the examined facts, from which the exit code comes, too.
+func printPage(cmd *cobra.Command, c *cluster.Cluster, examined doctor.Facts, direct bool, now time.Time) error {
+	reader := cluster.PageReader{Cluster: c}
+	facts, err := reader.Read(cmd.Context())
 	if err != nil {
 		return err
 	}
-	now := time.Now()
-	facts.Answers, facts.DialledAt = dialled.Answers, now
+	facts.Facts.Facts = examined
+	facts.Measurements = page.Measurements{Answers: examined.Answers, DialledAt: now, Direct: direct}
+	reader.AddLatencies(cmd.Context(), &facts.Measurements)
 	document, err := page.New(facts, nil, now).Document()
 	if err != nil {
 		return err

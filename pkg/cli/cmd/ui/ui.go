@@ -50,14 +50,14 @@ func serve(cmd *cobra.Command, reader cluster.PageReader, port uint16) error {
 	if _, err := reader.Read(cmd.Context()); err != nil {
 		return err // Before the page is opened.
 	}
-	handler := ui.NewHandler(reader)
+	handler := ui.NewHandler(cmd.Context(), reader)
 	server, err := httpserver.Start(net.JoinHostPort("127.0.0.1", strconv.Itoa(int(port))), handler, nil, terminal.Logger(cmd))
 	if err != nil {
 		return fmt.Errorf("serve the page: %w: choose another port with --port", err)
 	}
 	defer server.Close()
 	terminal.Stdout(cmd).Printf("Open http://%s%s in a browser of this machine. End with Ctrl+C.\n", server.Address(), handler.Path())
-	go handler.DialEndpoints(cmd.Context())
+	go handler.Measure(cmd.Context())
 	return reader.Cluster.Watch(cmd.Context(), reader.Namespace, cluster.ResyncPeriod, func(ctx context.Context) error {
 		handler.Refresh(ctx)
 		return nil
