@@ -76,9 +76,10 @@ govulncheck: ## Search for known vulnerabilities, where the database can be reac
 	done
 
 .PHONY: build
-build: ## Build the manager into bin/, under its own name and as a plugin of kubectl
-	VERSION="$${VERSION-$$(git describe --tags --always --dirty 2>/dev/null)}" COMMIT="$$(git rev-parse HEAD 2>/dev/null)" ./hack/build.sh bin/olm-webhook-manager ./cmd/olm-webhook-manager
-	ln -sf olm-webhook-manager bin/kubectl-webhooks
+build: ## Build the manager and the plugin of kubectl into bin/
+	for program in olm-webhook-manager kubectl-webhooks; do \
+	  VERSION="$${VERSION-$$(git describe --tags --always --dirty 2>/dev/null)}" COMMIT="$$(git rev-parse HEAD 2>/dev/null)" ./hack/build.sh bin/$$program ./cmd/$$program || exit; \
+	done
 
 .PHONY: clean
 clean: ## Remove bin/ and out/

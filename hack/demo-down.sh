@@ -14,7 +14,7 @@ if [[ ${KUBECONFIG:-$own} == "$own" ]]; then
   cluster down
   exit
 fi
-./hack/build.sh bin/kubectl-webhooks ./cmd/olm-webhook-manager
+./hack/build.sh bin/kubectl-webhooks ./cmd/kubectl-webhooks
 PATH=$PWD/bin:$PATH
 if [[ -n $(kubectl get namespace projectpolicy --ignore-not-found) ]]; then
   kubectl webhooks bundle uninstall examples/projectpolicy/bundle --delete-crds --yes --yes-delete-crds

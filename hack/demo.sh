@@ -15,7 +15,7 @@ main() {
   say "The manager in it"
   ./hack/image.sh projectpolicy ./$example
   ./hack/deploy.sh projectpolicy
-  ./hack/build.sh bin/kubectl-webhooks ./cmd/olm-webhook-manager
+  ./hack/build.sh bin/kubectl-webhooks ./cmd/kubectl-webhooks
   PATH=$PWD/bin:$PATH
 
   say "A bundle, checked before any cluster sees it"

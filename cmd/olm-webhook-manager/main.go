@@ -8,5 +8,5 @@ import (
 )
 
 func main() {
-	os.Exit(cmd.Execute(os.Args[0]))
+	os.Exit(cmd.Execute(os.Args[0], cmd.Extras{}))
 }

@@ -101,12 +101,12 @@ func (b Tab) Dark() {
 	b.must(err)
 }
 
-// Screenshot writes what the tab shows to a file.
+// Screenshot writes the whole page to a file.
 func (b Tab) Screenshot(file string) {
 	b.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, limit)
 	defer cancel()
-	image, err := chromedp.Run(ctx, chromedp.CaptureScreenshot())
+	image, err := chromedp.Run(ctx, chromedp.FullScreenshot(100))
 	b.must(err)
 	b.must(os.WriteFile(file, image, 0o600))
 }

@@ -20,6 +20,7 @@ import (
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/doctor"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/page"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/page/views"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/status"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/ui"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
@@ -92,7 +93,7 @@ func TestOtherOrigins(t *testing.T) {
 // The document refers to nothing else, also if it is opened as a file.
 func TestDocument(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "webhooks.html")
-	installtest.Must(t, os.WriteFile(file, []byte(installtest.OrPanic(page.New(clusterOf(3).Facts, nil, time.Now()).Document())), 0o600))
+	installtest.Must(t, os.WriteFile(file, []byte(installtest.OrPanic(views.Document(page.New(clusterOf(3).Facts, nil, time.Now())))), 0o600))
 	tab := New(t)
 	tab.Open("file://" + file)
 	installtest.Same(t, "files that it loads", 0, Value[int](tab, `performance.getEntriesByType("resource").length`))
@@ -104,8 +105,8 @@ func TestDocument(t *testing.T) {
 func TestAccess(t *testing.T) {
 	tab := New(t)
 	address := serve(t, clusterOf(20))
-	views := []string{page.ViewMap, page.ViewFindings, page.ViewWebhook + "?id=" + page.New(clusterOf(20).Facts, nil, time.Now()).Webhooks[0].ID}
-	for _, view := range views {
+	addresses := []string{views.Map, views.Findings, views.Webhook + "?id=" + page.New(clusterOf(20).Facts, nil, time.Now()).Webhooks[0].ID}
+	for _, view := range addresses {
 		tab.Open(address + view)
 		for what, count := range map[string]string{
 			"language":                         `document.documentElement.lang === "en" ? 0 : 1`,
@@ -124,12 +125,12 @@ func TestAccess(t *testing.T) {
 		}
 	}
 	tab.Dark()
-	for _, view := range views {
+	for _, view := range addresses {
 		tab.Open(address + view)
 		installtest.Same(t, view+": dark texts with a contrast below 4.5", 0, Value[int](tab, contrast))
 	}
 
-	tab.Open(address + page.ViewMap)
+	tab.Open(address + views.Map)
 	tab.Press("\t")
 	installtest.Same(t, "first", "Skip to the content", Value[string](tab, `document.activeElement.textContent`))
 	tab.Press("\r")
@@ -161,10 +162,10 @@ func BenchmarkPage(b *testing.B) {
 		b.Run(fmt.Sprintf("webhooks=%d", webhooks), func(b *testing.B) {
 			address := serve(b, clusterOf(webhooks))
 			tab := New(b)
-			tab.Open(address + page.ViewFindings) // The browser has started.
+			tab.Open(address + views.Findings) // The browser has started.
 			var drawn, served float64
 			for b.Loop() {
-				tab.Open(address + page.ViewMap)
+				tab.Open(address + views.Map)
 				// The next frame but one is drawn after the first paint.
 				drawn += Value[float64](tab, `new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(performance.now()))))`)
 				served += Value[float64](tab, `performance.getEntriesByType("navigation")[0].responseEnd`)

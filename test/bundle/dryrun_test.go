@@ -156,7 +156,7 @@ func plugin(t *testing.T) string {
 const mostProgram = 54 << 20
 
 func TestProgramHoldsOnlyWhatIsCalled(t *testing.T) {
-	path := installtest.OrPanic(programs.Path("kubectl-webhooks"))
+	path := installtest.OrPanic(programs.Path(programs.Manager))
 	info := installtest.OrPanic(os.Stat(path))
 	if info.Size() > mostProgram {
 		t.Errorf("the program has %d bytes, more than %d: does anything call methods by name again (<ReflectMethod> in what go build -ldflags=-dumpdep prints)?", info.Size(), mostProgram)

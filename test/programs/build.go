@@ -3,7 +3,6 @@ package programs
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -62,20 +61,7 @@ func (p program) ensure(ctx context.Context, root, title string, progress io.Wri
 	if err := run(command, title, progress); err != nil {
 		return err
 	}
-	return p.publish(dir, unfinished)
-}
-
-// publish renames the finished file, so that a file with the program's name is complete.
-func (p program) publish(dir, unfinished string) error {
-	if err := os.Rename(unfinished, filepath.Join(dir, p.name)); err != nil {
-		return err
-	}
-	for _, link := range p.links {
-		if err := os.Symlink(p.name, filepath.Join(dir, link)); err != nil && !errors.Is(err, os.ErrExist) {
-			return err
-		}
-	}
-	return nil
+	return os.Rename(unfinished, filepath.Join(dir, p.name)) // A file with the program's name is complete.
 }
 
 // command is the build. Programs of the checkout are built as they are shipped.

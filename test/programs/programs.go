@@ -8,12 +8,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 )
 
 // The programs.
 const (
 	Manager      = "olm-webhook-manager"
+	Plugin       = "kubectl-webhooks"
 	VolumeLabels = "volumelabels"
 	PodDefaults  = "poddefaults"
 	Conversion   = "crdconversion"
@@ -23,7 +23,6 @@ const (
 
 type program struct {
 	name   string
-	links  []string // other names of the same file
 	module string   // directory of its Go module, relative to the root of the checkout
 	pkg    string   // its main package, relative to the module
 	inputs []string // files and directories that decide what is built, relative to the root; if shared, to the module
@@ -34,7 +33,8 @@ type program struct {
 var tree = []string{"go.mod", "go.sum", "hack/build.sh", "cmd", "pkg", "examples", "docs/author/hosting.md"}
 
 var all = []program{
-	{name: Manager, links: []string{"kubectl-webhooks"}, module: ".", pkg: "./cmd/olm-webhook-manager", inputs: tree},
+	{name: Manager, module: ".", pkg: "./cmd/olm-webhook-manager", inputs: tree},
+	{name: Plugin, module: ".", pkg: "./cmd/kubectl-webhooks", inputs: tree},
 	{name: VolumeLabels, module: "examples", pkg: "./volumelabels", inputs: tree},
 	{name: PodDefaults, module: "examples", pkg: "./poddefaults", inputs: tree},
 	{name: Conversion, module: "examples", pkg: "./crdconversion", inputs: tree},
@@ -42,14 +42,14 @@ var all = []program{
 	{name: CertManager, module: "test/certmanager", pkg: ".", inputs: []string{"."}, shared: true},
 }
 
-// Path returns the file of a program, or of one of its links, that make programs built from the present sources.
+// Path returns the file of a program that make programs built from the present sources.
 func Path(name string) (string, error) {
 	root, err := findRoot()
 	if err != nil {
 		return "", err
 	}
 	for _, p := range all {
-		if !p.called(name) {
+		if p.name != name {
 			continue
 		}
 		dir, err := p.dir(root)
@@ -65,15 +65,7 @@ func Path(name string) (string, error) {
 	return "", fmt.Errorf("test/programs has no program %s", name)
 }
 
-func (p program) called(name string) bool {
-	return slices.Contains(append([]string{p.name}, p.links...), name)
-}
-
 func (p program) built(dir string) bool {
-	for _, name := range append([]string{p.name}, p.links...) {
-		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
-			return false
-		}
-	}
-	return true
+	_, err := os.Stat(filepath.Join(dir, p.name))
+	return err == nil
 }

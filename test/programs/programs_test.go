@@ -10,7 +10,7 @@ import (
 )
 
 func TestEachStateOfTheSourcesHasItsOwnDirectory(t *testing.T) {
-	p := program{name: "p", links: []string{"q"}, module: "m", inputs: []string{"m/go.mod", "m/pkg"}}
+	p := program{name: "p", module: "m", inputs: []string{"m/go.mod", "m/pkg"}}
 	root := t.TempDir()
 	write(t, root, "m/go.mod", "module m")
 	write(t, root, "m/pkg/a.go", "package a")
@@ -28,20 +28,6 @@ func TestEachStateOfTheSourcesHasItsOwnDirectory(t *testing.T) {
 		if got := directory(t, p, root); got == before {
 			t.Errorf("a change of %s leaves the directory %s", input, got)
 		}
-	}
-}
-
-func TestAProgramIsBuiltWhenAllItsFilesAre(t *testing.T) {
-	p := program{name: "p", links: []string{"q"}}
-	dir := t.TempDir()
-	write(t, dir, "p", "")
-	if p.built(dir) {
-		t.Error("built without q")
-	}
-	write(t, dir, "unfinished", "")
-	installtest.Must(t, p.publish(dir, filepath.Join(dir, "unfinished")))
-	if !p.built(dir) {
-		t.Error("not built after publish")
 	}
 }
 

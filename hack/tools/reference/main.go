@@ -24,6 +24,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle/lint"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/plugin"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/doctor"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/metrics"
 )
@@ -53,7 +54,7 @@ func commandLine(dir string) {
 	must(os.Unsetenv("POD_NAMESPACE"))
 	must(os.RemoveAll(dir))
 	must(os.MkdirAll(dir, 0o755)) //nolint:gosec // a directory of documentation
-	root := cmd.NewRootCommand("olm-webhook-manager")
+	root := cmd.NewRootCommand("olm-webhook-manager", plugin.Extras())
 	root.InitDefaultCompletionCmd()
 	normalize(root)
 	must(doc.GenMarkdownTreeCustom(root, dir, func(file string) string { return generated + reader(file) }, func(link string) string { return link }))

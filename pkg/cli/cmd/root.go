@@ -19,15 +19,22 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/status"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/storage"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/terminal"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/ui"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/version"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/output"
 )
 
-// Execute runs the command of the process's arguments, by the path of the program, and returns the exit code.
-func Execute(path string) int { return execute(NewRootCommand(displayName(path))) }
+// Extras are what a program has in addition to the commands of the manager.
+type Extras struct {
+	Commands  []*cobra.Command
+	PrintPage doctor.PrintPage
+}
 
-// pluginName is the file name by which kubectl runs this program as "kubectl webhooks".
+// Execute runs the command of the process's arguments, by the path of the program, and returns the exit code.
+func Execute(path string, extras Extras) int {
+	return execute(NewRootCommand(displayName(path), extras))
+}
+
+// pluginName is the file name by which kubectl runs a program as "kubectl webhooks".
 const pluginName = "kubectl-webhooks"
 
 func displayName(path string) string {
@@ -38,7 +45,7 @@ func displayName(path string) string {
 }
 
 // NewRootCommand returns the root command with all its subcommands. Messages and help show displayName.
-func NewRootCommand(displayName string) *cobra.Command {
+func NewRootCommand(displayName string, extras Extras) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "olm-webhook-manager",
 		Short:         "Turns the webhooks that ClusterServiceVersions declare into webhooks that work",
@@ -55,14 +62,14 @@ func NewRootCommand(displayName string) *cobra.Command {
 	root.AddCommand(
 		bundle.NewCommand(),
 		certificates.NewCommand(),
-		doctor.NewCommand(),
+		doctor.NewCommand(extras.PrintPage),
 		manager.NewRunCommand(),
 		manager.NewRemoveCommand(),
 		status.NewCommand(),
 		storage.NewCommand(),
-		ui.NewCommand(),
 		version.NewCommand(),
 	)
+	root.AddCommand(extras.Commands...)
 	root.InitDefaultHelpCmd() // Otherwise cobra adds these two when the command runs.
 	root.InitDefaultCompletionCmd()
 	rejectUnknownCommands(root)

@@ -15,7 +15,7 @@ import (
 
 func root(t *testing.T, name string, args ...string) (out, errors string, code int) {
 	t.Helper()
-	cmd := NewRootCommand(displayName(name))
+	cmd := NewRootCommand(displayName(name), Extras{})
 	var stdout, stderr bytes.Buffer
 	cmd.SetOut(&stdout)
 	cmd.SetErr(&stderr)
@@ -36,7 +36,7 @@ func TestUnknownCommands(t *testing.T) {
 			walk(sub, append(slices.Clone(path), sub.Name()))
 		}
 	}
-	walk(NewRootCommand("olm-webhook-manager"), nil)
+	walk(NewRootCommand("olm-webhook-manager", Extras{}), nil)
 	if len(groups) < 5 {
 		t.Fatalf("there are %d groups: %v", len(groups), groups)
 	}
@@ -54,7 +54,7 @@ func TestUnknownCommands(t *testing.T) {
 
 // A misspelled subcommand of any group is an error with a suggestion.
 func TestMisspelledCommands(t *testing.T) {
-	for _, path := range commandPaths(NewRootCommand("olm-webhook-manager"), nil) {
+	for _, path := range commandPaths(NewRootCommand("olm-webhook-manager", Extras{}), nil) {
 		if path[0] == "help" { // cobra suggests it for no name
 			continue
 		}

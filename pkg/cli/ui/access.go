@@ -7,12 +7,12 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/page"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/page/views"
 )
 
 // protect sets the headers that keep an answer from pages of other origins, and from caches.
 func protect(h http.Header) {
-	h.Set("Content-Security-Policy", page.ContentSecurityPolicy()+"; frame-ancestors 'none'")
+	h.Set("Content-Security-Policy", views.ContentSecurityPolicy()+"; frame-ancestors 'none'")
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")

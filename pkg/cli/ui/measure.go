@@ -28,7 +28,7 @@ func (h *Handler) Measure(ctx context.Context) {
 		timer := time.NewTimer(time.Until(last.Add(pause)))
 		select {
 		case <-ctx.Done():
-		case <-h.views.updated: // The pause may be another one.
+		case <-h.open.updated: // The pause may be another one.
 		case <-timer.C:
 		}
 		timer.Stop()
@@ -37,11 +37,11 @@ func (h *Handler) Measure(ctx context.Context) {
 
 // waitForView waits until a view is open. It returns false after the end of the context.
 func (h *Handler) waitForView(ctx context.Context) bool {
-	for h.views.count() == 0 {
+	for h.open.count() == 0 {
 		select {
 		case <-ctx.Done():
 			return false
-		case <-h.views.opened:
+		case <-h.open.opened:
 			h.read(ctx) // The facts were not read while no view was open.
 		}
 	}

@@ -4,6 +4,7 @@ package ui
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"net/http"
 	"sync"
@@ -12,6 +13,7 @@ import (
 	"golang.org/x/sync/singleflight"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/page"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/page/views"
 )
 
 // Reader reads the cluster with the permissions of the user.
@@ -36,7 +38,7 @@ type Handler struct {
 	ctx    context.Context //nolint:containedctx // One read is for several requests, and ends with none of them.
 	reader Reader
 	token  string
-	views  views
+	open   openViews
 	reads  singleflight.Group
 
 	mutex    sync.Mutex // of the fields below
@@ -54,7 +56,7 @@ type reading struct {
 
 // NewHandler returns a handler with a random token. Its reads end with the context.
 func NewHandler(ctx context.Context, reader Reader) *Handler {
-	return &Handler{ctx: ctx, reader: reader, token: rand.Text(), views: newViews(), history: page.History{}}
+	return &Handler{ctx: ctx, reader: reader, token: rand.Text(), open: newOpenViews(), history: page.History{}}
 }
 
 // Path is the start of the address of all views. It contains the token.
@@ -62,7 +64,7 @@ func (h *Handler) Path() string { return "/" + h.token + "/" }
 
 // Refresh reads the cluster again if a view is open.
 func (h *Handler) Refresh(ctx context.Context) {
-	if h.views.count() > 0 {
+	if h.open.count() > 0 {
 		h.read(ctx)
 	}
 }
@@ -99,7 +101,7 @@ func (h *Handler) take(facts page.Facts, err error, now time.Time) {
 	h.last.page.Number = previous.Number
 	if !h.last.page.Same(previous) {
 		h.last.page.Number++
-		h.views.update(h.last.page.Number)
+		h.open.update(h.last.page.Number)
 	}
 }
 
@@ -126,9 +128,9 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	switch view := r.URL.Path[len(h.Path()):]; view {
 	case "":
-		http.Redirect(w, r, page.ViewMap, http.StatusFound)
+		http.Redirect(w, r, views.Map, http.StatusFound)
 	case "events":
-		h.views.serve(w, r)
+		h.open.serve(w, r)
 	default:
 		h.serveView(w, r, view)
 	}
@@ -155,19 +157,17 @@ func (h *Handler) serveView(w http.ResponseWriter, r *http.Request, view string)
 }
 
 func render(p page.Page, view, id string) (html string, status int, err error) {
+	var webhook page.Webhook
 	switch view {
-	case page.ViewMap:
-		html, err = p.Map()
-	case page.ViewFindings:
-		html, err = p.FindingsView()
-	case page.ViewWebhook:
-		webhook, known := p.Webhook(id)
-		if !known {
-			return "", http.StatusNotFound, fmt.Errorf("no webhook has this id: it was deleted, or belongs to another version of its operator now")
+	case views.Map, views.Findings:
+	case views.Webhook:
+		known := false
+		if webhook, known = p.Webhook(id); !known {
+			return "", http.StatusNotFound, errors.New("no webhook has this id: it was deleted, or belongs to another version of its operator now")
 		}
-		html, err = p.WebhookView(webhook)
 	default:
 		return "", http.StatusNotFound, fmt.Errorf("there is no view %q", view)
 	}
+	html, err = views.Render(p, view, webhook)
 	return html, http.StatusInternalServerError, err
 }

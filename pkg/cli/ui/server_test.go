@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/page"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/page/views"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
@@ -63,7 +64,7 @@ func get(t *testing.T, url string, changes ...func(*http.Request)) (*http.Respon
 // Only the user who knows the token, and the views themselves, are answered.
 func TestRefusals(t *testing.T) {
 	_, handler, server := serve(t)
-	path := handler.Path() + page.ViewMap
+	path := handler.Path() + views.Map
 	header := func(name, value string) func(*http.Request) {
 		return func(r *http.Request) { r.Header.Set(name, value) }
 	}
@@ -87,7 +88,7 @@ func TestRefusals(t *testing.T) {
 		}, http.StatusForbidden},
 		"port 80":                         {path, func(r *http.Request) { r.Host = "127.0.0.1" }, http.StatusOK},
 		"the name localhost":              {path, func(r *http.Request) { r.Host = strings.Replace(r.Host, "127.0.0.1", "localhost", 1) }, http.StatusOK},
-		"no token":                        {"/" + page.ViewMap, func(*http.Request) {}, http.StatusNotFound},
+		"no token":                        {"/" + views.Map, func(*http.Request) {}, http.StatusNotFound},
 		"another token":                   {"/" + strings.Repeat("A", 26) + "/map", func(*http.Request) {}, http.StatusNotFound},
 		"a name that leads here":          {path, func(r *http.Request) { r.Host = "attacker.example.com:80" }, http.StatusForbidden},
 		"another name without a port":     {path, func(r *http.Request) { r.Host = "attacker.example.com" }, http.StatusForbidden},
@@ -98,7 +99,7 @@ func TestRefusals(t *testing.T) {
 		"a page of another local port":    {path, header("Sec-Fetch-Site", "same-site"), http.StatusForbidden},
 		"a write":                         {path, func(r *http.Request) { r.Method = http.MethodPost }, http.StatusMethodNotAllowed},
 		"an unknown view":                 {handler.Path() + "other", func(*http.Request) {}, http.StatusNotFound},
-		"an unknown webhook":              {handler.Path() + page.ViewWebhook + "?id=x", func(*http.Request) {}, http.StatusNotFound},
+		"an unknown webhook":              {handler.Path() + views.Webhook + "?id=x", func(*http.Request) {}, http.StatusNotFound},
 		"the events, of another origin":   {handler.Path() + "events", header("Origin", "https://attacker.example.com"), http.StatusForbidden},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -125,14 +126,14 @@ func TestTokensDiffer(t *testing.T) {
 func TestStart(t *testing.T) {
 	_, handler, server := serve(t)
 	response, body := get(t, server.URL+handler.Path())
-	installtest.Same(t, "address", handler.Path()+page.ViewMap, response.Request.URL.Path)
+	installtest.Same(t, "address", handler.Path()+views.Map, response.Request.URL.Path)
 	installtest.Contains(t, body, "No object of this cluster makes API servers call a webhook")
 }
 
 func TestUnreadCluster(t *testing.T) {
 	r, handler, server := serve(t)
 	r.change("", errors.New("the API server does not answer"))
-	response, body := get(t, server.URL+handler.Path()+page.ViewFindings)
+	response, body := get(t, server.URL+handler.Path()+views.Findings)
 	installtest.Same(t, "status", http.StatusBadGateway, response.StatusCode)
 	installtest.Same(t, "message", "the cluster could not be read: the API server does not answer\n", body)
 }
@@ -163,12 +164,12 @@ func TestEvents(t *testing.T) {
 	installtest.Same(t, "reads without a view", 0, r.reads)
 	go handler.Measure(t.Context())
 
-	_, body := get(t, address+page.ViewMap)
+	_, body := get(t, address+views.Map)
 	installtest.Contains(t, body, `data-number="1"`, "The endpoints have not been dialled yet")
 	first := events(t, address, 1)
 	r.measures <- page.Measurements{NotDialled: "no permission"} // They are dialled as soon as a view is open.
 	installtest.Same(t, "after the dial", "2", <-first)
-	_, body = get(t, address+page.ViewFindings)
+	_, body = get(t, address+views.Findings)
 	installtest.Contains(t, body, "The last attempt to dial the endpoints failed: no permission")
 
 	handler.Refresh(t.Context()) // Nothing has changed.
@@ -178,7 +179,7 @@ func TestEvents(t *testing.T) {
 	r.change("", errors.New("the API server does not answer"))
 	handler.Refresh(t.Context())
 	installtest.Same(t, "after an error", "4", <-first)
-	_, body = get(t, address+page.ViewMap)
+	_, body = get(t, address+views.Map)
 	installtest.Contains(t, body, "https://192.0.2.2:6443", "this page may be out of date: the API server does not answer")
 
 	installtest.Same(t, "a view of an earlier page", "4", <-events(t, address, 2))

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// views are the views that are open in browsers.
-type views struct {
+// openViews are the views that are open in browsers.
+type openViews struct {
 	opened, updated chan struct{} // receive after a view was opened, and after an update
 
 	mutex  sync.Mutex
@@ -17,18 +17,18 @@ type views struct {
 	number int               // of the page
 }
 
-func newViews() views {
-	return views{opened: make(chan struct{}, 1), updated: make(chan struct{}, 1), open: map[chan int]bool{}}
+func newOpenViews() openViews {
+	return openViews{opened: make(chan struct{}, 1), updated: make(chan struct{}, 1), open: map[chan int]bool{}}
 }
 
-func (v *views) count() int {
+func (v *openViews) count() int {
 	v.mutex.Lock()
 	defer v.mutex.Unlock()
 	return len(v.open)
 }
 
 // update sends the number of a new page to each view.
-func (v *views) update(number int) {
+func (v *openViews) update(number int) {
 	v.mutex.Lock()
 	defer v.mutex.Unlock()
 	v.number = number
@@ -56,7 +56,7 @@ func signal(to chan struct{}) {
 }
 
 // add opens a view that shows the page of a number.
-func (v *views) add(shown int) chan int {
+func (v *openViews) add(shown int) chan int {
 	changed := make(chan int, 1)
 	v.mutex.Lock()
 	defer v.mutex.Unlock()
@@ -68,7 +68,7 @@ func (v *views) add(shown int) chan int {
 	return changed
 }
 
-func (v *views) remove(changed chan int) {
+func (v *openViews) remove(changed chan int) {
 	v.mutex.Lock()
 	defer v.mutex.Unlock()
 	delete(v.open, changed)
@@ -78,7 +78,7 @@ func (v *views) remove(changed chan int) {
 const heartbeat = 15 * time.Second
 
 // serve sends a server-sent event after each change, until the view is closed.
-func (v *views) serve(w http.ResponseWriter, r *http.Request) {
+func (v *openViews) serve(w http.ResponseWriter, r *http.Request) {
 	shown, _ := strconv.Atoi(r.URL.Query().Get("number"))
 	changed := v.add(shown)
 	defer v.remove(changed)

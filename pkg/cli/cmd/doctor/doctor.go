@@ -14,7 +14,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/terminal"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/doctor"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/output"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/page"
 )
 
 // The exit codes of doctor, for scripts.
@@ -23,8 +22,11 @@ const (
 	exitLocked  = 2 // Requests are refused now, all or some of them.
 )
 
-// NewCommand returns the command doctor.
-func NewCommand() *cobra.Command {
+// PrintPage prints the page of the command ui with the examined facts.
+type PrintPage func(cmd *cobra.Command, c *cluster.Cluster, examined doctor.Facts, direct bool, now time.Time) error
+
+// NewCommand returns the command doctor. It has the output format html if printPage is not nil.
+func NewCommand(printPage PrintPage) *cobra.Command {
 	connection, output, direct := flags.NewCluster().WithoutNamespace(), flags.Output{}, false
 	cmd := &cobra.Command{
 		Use:   "doctor",
@@ -36,7 +38,8 @@ lost pods can be recreated, and whether the control plane depends on the webhook
 The command writes nothing. It reads certificates through port-forwards, which need the permission to create
 pods/portforward.
 
-With --output=html, it writes the page of the command ui as one file, which needs no other file and no network.
+With --output=html, kubectl webhooks doctor writes the page of the command ui as one file, which needs no other file
+and no network.
 
 Exit codes: 2 there is a finding of level ERROR: requests are refused now, all or some of them; 1 there is a finding of
 level UNKNOWN and none of level ERROR, or the cluster could not be read; 0 otherwise, also with findings of level
@@ -69,30 +72,17 @@ WARNING; 130 interrupted.`,
 		},
 	}
 	connection.Add(cmd, cmd.Flags())
-	output.Add(cmd, "json", "yaml", html)
+	formats := []string{"json", "yaml"}
+	if printPage != nil {
+		formats = append(formats, html)
+	}
+	output.Add(cmd, formats...)
 	cmd.Flags().BoolVar(&direct, "direct", false, "dial the addresses of the pods, as API servers do; the default is a port-forward, which also reaches a server that listens only on 127.0.0.1 of its pod")
 	return cmd
 }
 
 // html is the output format of the page that the command ui serves, as one file for a support case.
 const html = "html"
-
-// printPage shows the examined facts, from which the exit code comes, too.
-func printPage(cmd *cobra.Command, c *cluster.Cluster, examined doctor.Facts, direct bool, now time.Time) error {
-	reader := cluster.PageReader{Cluster: c}
-	facts, err := reader.Read(cmd.Context())
-	if err != nil {
-		return err
-	}
-	facts.Facts.Facts = examined
-	facts.Measurements = page.Measurements{Answers: examined.Answers, DialledAt: now, Direct: direct}
-	reader.AddLatencies(cmd.Context(), &facts.Measurements)
-	document, err := page.New(facts, nil, now).Document()
-	if err != nil {
-		return err
-	}
-	return terminal.Stdout(cmd).HTML(document)
-}
 
 type report struct {
 	Findings  []doctor.Finding `json:"findings"`

@@ -6,12 +6,16 @@ import (
 	"fmt"
 	"net"
 	"strconv"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cluster"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/flags"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/terminal"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/doctor"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/page"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/page/views"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/ui"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/httpserver"
 )
@@ -62,4 +66,21 @@ func serve(cmd *cobra.Command, reader cluster.PageReader, port uint16) error {
 		handler.Refresh(ctx)
 		return nil
 	})
+}
+
+// PrintPage prints all views as one file. The examined facts are also those of the exit code of doctor.
+func PrintPage(cmd *cobra.Command, c *cluster.Cluster, examined doctor.Facts, direct bool, now time.Time) error {
+	reader := cluster.PageReader{Cluster: c}
+	facts, err := reader.Read(cmd.Context())
+	if err != nil {
+		return err
+	}
+	facts.Facts.Facts = examined
+	facts.Measurements = page.Measurements{Answers: examined.Answers, DialledAt: now, Direct: direct}
+	reader.AddLatencies(cmd.Context(), &facts.Measurements)
+	document, err := views.Document(page.New(facts, nil, now))
+	if err != nil {
+		return err
+	}
+	return terminal.Stdout(cmd).HTML(document)
 }

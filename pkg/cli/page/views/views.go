@@ -1,4 +1,6 @@
-package page
+// Package views renders the page as HTML. It is pure. Only the plugin of kubectl may import it: a program with templates
+// keeps every method of every type, and the manager would need half as much memory again (hack/build.sh).
+package views
 
 import (
 	"crypto/sha256"
@@ -11,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/output"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/page"
 )
 
 //go:embed assets
@@ -44,7 +47,7 @@ func parse(links template.FuncMap) *template.Template {
 	return template.Must(template.New("").Funcs(funcs).Funcs(links).ParseFS(assets, "assets/*.html"))
 }
 
-func pageLink(id string) string { return ViewWebhook + "?id=" + id }
+func pageLink(id string) string { return Webhook + "?id=" + id }
 
 // ContentSecurityPolicy allows the style and the script of the page, and requests to the server that it comes from.
 func ContentSecurityPolicy() string {
@@ -58,42 +61,33 @@ func hashOf(text string) string {
 
 // The views, by the last part of their address.
 const (
-	ViewMap      = "map"
-	ViewFindings = "findings"
-	ViewWebhook  = "webhook"
+	Map      = "map"
+	Findings = "findings"
+	Webhook  = "webhook"
 )
 
 // content is the argument of the templates.
 type content struct {
-	Page
+	page.Page
 
 	View    string
 	Title   string
-	Webhook Webhook // of ViewWebhook
+	Webhook page.Webhook // of the view Webhook
 }
 
-// Map returns the view of all webhooks.
-func (p Page) Map() (string, error) {
-	return render(pages, content{Page: p, View: ViewMap, Title: "Webhooks"})
-}
-
-// FindingsView returns the view of all findings.
-func (p Page) FindingsView() (string, error) {
-	return render(pages, content{Page: p, View: ViewFindings, Title: "Findings"})
-}
-
-// WebhookView returns the view of one webhook.
-func (p Page) WebhookView(w Webhook) (string, error) {
-	return render(pages, content{Page: p, View: ViewWebhook, Title: w.Name, Webhook: w})
+// Render returns a view. The webhook is that of the view Webhook.
+func Render(p page.Page, view string, w page.Webhook) (string, error) {
+	titles := map[string]string{Map: "Webhooks", Findings: "Findings", Webhook: w.Name}
+	return render(pages, content{Page: p, View: view, Title: titles[view], Webhook: w})
 }
 
 // Document returns all views as one file, which needs nothing else.
-func (p Page) Document() (string, error) {
+func Document(p page.Page) (string, error) {
 	return render(document, content{Page: p, View: "document", Title: "Webhooks of " + p.Server})
 }
 
 // With returns the content for a template of one webhook.
-func (c content) With(w Webhook) content {
+func (c content) With(w page.Webhook) content {
 	c.Webhook = w
 	return c
 }

@@ -1,4 +1,4 @@
-package page
+package page_test
 
 import (
 	"os"
@@ -7,21 +7,23 @@ import (
 	"testing"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/doctor"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/page"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/page/views"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // viewsOf returns each view by its name.
-func viewsOf(t *testing.T, p Page) map[string]string {
+func viewsOf(t *testing.T, p page.Page) map[string]string {
 	t.Helper()
 	return map[string]string{
-		"map": installtest.OrPanic(p.Map()), "findings": installtest.OrPanic(p.FindingsView()),
-		"webhook": installtest.OrPanic(p.WebhookView(p.Webhooks[0])), "document": installtest.OrPanic(p.Document()),
+		"map": installtest.OrPanic(views.Render(p, views.Map, page.Webhook{})), "findings": installtest.OrPanic(views.Render(p, views.Findings, page.Webhook{})),
+		"webhook": installtest.OrPanic(views.Render(p, views.Webhook, p.Webhooks[0])), "document": installtest.OrPanic(views.Document(p)),
 	}
 }
 
 // PAGES=folder writes the views there, to look at.
 func TestViews(t *testing.T) {
-	for name, view := range viewsOf(t, New(shop(t), History{}, now)) {
+	for name, view := range viewsOf(t, page.New(page.Shop(t), nil, page.Now)) {
 		if folder := os.Getenv("PAGES"); folder != "" {
 			installtest.Must(t, os.WriteFile(filepath.Join(folder, name+".html"), []byte(view), 0o600))
 		}
@@ -31,7 +33,7 @@ func TestViews(t *testing.T) {
 			}
 		}
 	}
-	document := installtest.OrPanic(New(shop(t), History{}, now).Document())
+	document := installtest.OrPanic(views.Document(page.New(page.Shop(t), nil, page.Now)))
 	for _, elsewhere := range []string{"src=", "@import", "url(", "href=\"http"} {
 		if strings.Contains(document, elsewhere) {
 			t.Errorf("the document refers to another file: it contains %q", elsewhere)
@@ -42,9 +44,9 @@ func TestViews(t *testing.T) {
 
 // Names of the cluster are shown as text, and cannot reorder it.
 func TestHostileNames(t *testing.T) {
-	f := shop(t)
+	f := page.Shop(t)
 	f.Webhooks = append(f.Webhooks, doctor.Webhook{Kind: doctor.Validating, Object: "<script>alert(1)</script>", Name: "\u202e\"><script>alert(2)</script>", Fails: true})
-	for name, view := range viewsOf(t, New(f, History{}, now)) {
+	for name, view := range viewsOf(t, page.New(f, nil, page.Now)) {
 		if strings.Contains(view, "<script>alert") || strings.Contains(view, "\u202e") {
 			t.Errorf("view %s contains the name as it is", name)
 		}

@@ -1,0 +1,129 @@
+// Package scaffold has the command that writes the files of a new operator.
+package scaffold
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/buildinfo"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/flags"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/terminal"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/output"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/scaffold"
+)
+
+// NewCommand returns the command init.
+func NewCommand() *cobra.Command {
+	o := scaffold.Options{HostingVersion: release(buildinfo.Version())}
+	cmd := &cobra.Command{
+		Use:   "init DIR",
+		Short: "Write a new operator with a webhook: program, tests, bundle, Dockerfile, Makefile and CI",
+		Long: `Writes the files of a new operator into an empty or absent directory. The program is in Go, and uses pkg/hosting. Its
+webhooks are examples: one denies pods without a label, one adds a label to pods, one converts a kind with two versions.
+The README.md of the directory has the next steps. The command needs no cluster.`,
+		Example: `  kubectl webhooks init team-label --domain example.com --image registry.example.com/team-label:v0.1.0
+  kubectl webhooks init samples --type conversion --type validating`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := complete(&o, args[0]); err != nil {
+				return err
+			}
+			return write(terminal.Stdout(cmd), args[0], o)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.Name, "name", "", "name of the package, the program and the Deployment (default: the name of DIR)")
+	f.StringVar(&o.Domain, "domain", "example.com", "DNS domain of yours, in which the names of webhooks and of the API group end")
+	f.StringVar(&o.Module, "module", "", "path of the Go module (default: DOMAIN/NAME)")
+	f.StringVar(&o.Image, "image", "", "image of the program (default: registry.DOMAIN/NAME:v0.1.0)")
+	f.StringSliceVar(&o.Types, "type", []string{scaffold.Validating}, "types of webhooks, of "+strings.Join(scaffold.Types, ", "))
+	f.StringVar(&o.HostingVersion, "hosting-version", o.HostingVersion, "version of pkg/hosting, such as v0.1.0 (default: the version of this program)")
+	f.StringVar(&o.HostingDir, "hosting-dir", "", "directory of pkg/hosting in a clone, to be used instead of a released version")
+	flags.Complete(cmd, "type", scaffold.Types...)
+	return cmd
+}
+
+// release returns a version if it is that of a release, and not of a commit.
+func release(version string) string {
+	if regexp.MustCompile(`^v\d+\.\d+\.\d+$`).MatchString(version) {
+		return version
+	}
+	return ""
+}
+
+func complete(o *scaffold.Options, dir string) error {
+	absolute, err := filepath.Abs(dir)
+	if err != nil {
+		return err
+	}
+	if o.Name == "" {
+		o.Name = filepath.Base(absolute)
+	}
+	if o.Module == "" {
+		o.Module = o.Domain + "/" + o.Name
+	}
+	if o.Image == "" {
+		o.Image = fmt.Sprintf("registry.%s/%s:v0.1.0", o.Domain, o.Name)
+	}
+	if o.HostingDir != "" {
+		if o.HostingDir, err = filepath.Abs(o.HostingDir); err != nil {
+			return err
+		}
+		if _, err := os.Stat(filepath.Join(o.HostingDir, "go.mod")); err != nil {
+			return fmt.Errorf("--hosting-dir: it is no Go module: %w", err)
+		}
+		o.HostingVersion = "v0.0.0"
+	}
+	return o.Validate()
+}
+
+// write writes all files, or none.
+func write(out output.Writer, dir string, o scaffold.Options) error {
+	entries, err := os.ReadDir(dir)
+	if err == nil && len(entries) > 0 {
+		return fmt.Errorf("%s is not empty: name a new directory, so that no file of yours is replaced", dir)
+	}
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	existed := err == nil
+	files, err := scaffold.Files(o)
+	if err != nil {
+		return err
+	}
+	for _, name := range scaffold.Paths(files) {
+		if err := writeFile(filepath.Join(dir, filepath.FromSlash(name)), files[name]); err != nil {
+			return errors.Join(err, remove(dir, existed))
+		}
+	}
+	for _, name := range scaffold.Paths(files) {
+		out.Printf("%s\n", filepath.Join(dir, filepath.FromSlash(name)))
+	}
+	out.Printf("\nNext: cd %s && go mod tidy && make test. See README.md there.\n", dir)
+	return nil
+}
+
+func writeFile(file, text string) error {
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil { //nolint:gosec // Sources of an author, as an editor writes them.
+		return err
+	}
+	return os.WriteFile(file, []byte(text), 0o644) //nolint:gosec // The same.
+}
+
+// remove removes what was written. The directory of the user was empty, and stays.
+func remove(dir string, existed bool) error {
+	entries, err := os.ReadDir(dir)
+	for _, entry := range entries {
+		err = errors.Join(err, os.RemoveAll(filepath.Join(dir, entry.Name())))
+	}
+	if !existed {
+		err = errors.Join(err, os.RemoveAll(dir))
+	}
+	return err
+}

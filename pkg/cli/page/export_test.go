@@ -1,0 +1,7 @@
+package page
+
+// The fixtures for tests of the views.
+var (
+	Shop = shop
+	Now  = now
+)
