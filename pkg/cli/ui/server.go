@@ -161,7 +161,7 @@ func render(p page.Page, view, id string) (html string, status int, err error) {
 	switch view {
 	case views.Map, views.Findings:
 	case views.Webhook:
-		known := false
+		var known bool
 		if webhook, known = p.Webhook(id); !known {
 			return "", http.StatusNotFound, errors.New("no webhook has this id: it was deleted, or belongs to another version of its operator now")
 		}
