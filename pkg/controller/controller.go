@@ -114,6 +114,7 @@ func (c *Controller) wire() {
 	c.versions = &versions.Index{Namespaces: c.Namespaces, Caches: c.caches, Queue: c.queue, Scopes: &c.records.Scopes}
 	c.handlers = &watch.Handlers{
 		Caches: c.caches, Queue: c.queue, Scopes: &c.records.Scopes, Served: c.served, Writes: c.writes, Versions: c.versions,
+		SubscriptionReads: &c.records.SubscriptionReads, Now: c.now,
 	}
 	c.wireReconcilers()
 	c.wireExecutor()

@@ -41,7 +41,7 @@ type Gatherer struct {
 func (g *Gatherer) Gather(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage, deleting bool, now time.Time) (decide.Facts, error) {
 	s := g.cached(csv, relatives, now)
 	s.Deleting = deleting
-	if err := g.awaitSubscription(ctx, s); err != nil {
+	if err := g.awaitSubscription(ctx, s, now); err != nil {
 		return decide.Facts{}, err
 	}
 	by := discovery.NewAsker(queue.CSVKey(csv.Namespace, csv.Name))

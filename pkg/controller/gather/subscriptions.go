@@ -3,6 +3,7 @@ package gather
 import (
 	"context"
 	"slices"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -10,6 +11,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/decide"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/live"
@@ -19,22 +21,34 @@ import (
 
 // awaitSubscription returns ErrStale while the caches lack the Subscription of a version without Deployments and without a
 // WebhookRollout. Watches of two kinds are not ordered: without its config, another provider would issue the first certificate.
-func (g *Gatherer) awaitSubscription(ctx context.Context, s *decide.Facts) error {
+func (g *Gatherer) awaitSubscription(ctx context.Context, s *decide.Facts, now time.Time) error {
 	known := s.Config.Subscription != "" || s.Rollout != nil || len(s.Observed.Deployments) > 0
 	if known || s.Failure != nil || !csvspec.HasRegistrations(s.CSV) {
 		return nil
 	}
-	list, err := g.OLM.Subscriptions(s.CSV.Namespace).List(ctx, metav1.ListOptions{})
+	all, err := g.subscriptions(ctx, s.CSV, now)
 	if err != nil {
-		return utilerrors.FilterOut(err, apierrors.IsNotFound) // a cluster without OLM does not have the kind
+		return err
 	}
 	found := g.Versions.SubscriptionOf(s.CSV, func(csv string) []*operatorsv1alpha1.Subscription {
-		return slices.DeleteFunc(live.Pointers(list.Items), func(s *operatorsv1alpha1.Subscription) bool {
-			return !slices.Contains(subscriptions.CSVNames(s), csv)
-		})
+		return lists.Filter(all, func(s *operatorsv1alpha1.Subscription) bool { return slices.Contains(subscriptions.CSVNames(s), csv) })
 	})
 	if found != nil {
 		return informers.ErrStale
 	}
 	return nil
+}
+
+// subscriptions returns the Subscriptions that were created before a version. Versions that are created together need one list.
+func (g *Gatherer) subscriptions(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, now time.Time) ([]*operatorsv1alpha1.Subscription, error) {
+	if found, known := g.SubscriptionReads.Of(csv.Namespace, csv.UID); known {
+		return found, nil
+	}
+	list, err := g.OLM.Subscriptions(csv.Namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, utilerrors.FilterOut(err, apierrors.IsNotFound) // a cluster without OLM does not have the kind
+	}
+	found := live.Pointers(list.Items)
+	g.SubscriptionReads.Add(csv.Namespace, now, found)
+	return found, nil
 }

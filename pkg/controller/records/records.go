@@ -18,6 +18,8 @@ type Records struct {
 	LabelRefusals LabelRefusals
 	FieldContests FieldContests
 	Unregistered  Unregistered
+
+	SubscriptionReads SubscriptionReads
 }
 
 // put stores a value in a map, and creates the map first. The zero value of each record is empty.

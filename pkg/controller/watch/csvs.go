@@ -73,6 +73,13 @@ func (h *Handlers) enqueueOthers(csv *operatorsv1alpha1.ClusterServiceVersion, a
 	}
 }
 
+// versionCached records when the caches have a version.
+func (h *Handlers) versionCached(before, after drift.Object) {
+	if before == nil {
+		h.SubscriptionReads.AddVersion(after.GetUID(), h.Now())
+	}
+}
+
 // VersionChanged enqueues other versions when one is created or deleted, or its spec or phase changes.
 func (h *Handlers) VersionChanged(before, after drift.Object) {
 	h.ownersChanged(before, after)

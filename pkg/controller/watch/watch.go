@@ -3,6 +3,7 @@ package watch
 
 import (
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -32,6 +33,9 @@ type Handlers struct {
 	Served   discovery.APIServer
 	Writes   *informers.Expectations
 	Versions *versions.Index
+
+	SubscriptionReads *records.SubscriptionReads
+	Now               func() time.Time
 }
 
 // conditionChanged enqueues the version of an OperatorCondition and the versions that replace it.
@@ -50,6 +54,7 @@ func (h *Handlers) Register() error {
 		informers []cache.SharedIndexInformer
 		changed   func(before, after drift.Object)
 	}{
+		{h.Caches.CSVs.Informers, h.versionCached},
 		{h.Caches.CSVs.Informers, h.VersionChanged},
 		{h.Caches.CSVs.Informers, h.apisChanged},
 		{h.Caches.CSVs.Informers, h.ClaimChanged},
