@@ -1,5 +1,4 @@
-// Command kubectl-webhooks is a plugin of kubectl: it has the commands of olm-webhook-manager, and the ones that show pages
-// and write files from templates.
+// Command kubectl-webhooks is a plugin of kubectl. It has the commands of olm-webhook-manager, and those with templates.
 package main
 
 import (

@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"text/template"
 
 	"k8s.io/apimachinery/pkg/util/validation"
+	"sigs.k8s.io/yaml"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 )
@@ -44,6 +46,12 @@ type Options struct {
 	HostingDir string
 }
 
+var (
+	modulePath = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._~-]*(/[A-Za-z0-9][A-Za-z0-9._~-]*)*$`)
+	imageName  = regexp.MustCompile(`^[a-z0-9][a-z0-9._:/-]*(:[A-Za-z0-9][A-Za-z0-9._-]*)?(@sha256:[0-9a-f]{64})?$`)
+	release    = regexp.MustCompile(`^v\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$`)
+)
+
 // Validate returns what is wrong with the options, by the flags of the command.
 func (o Options) Validate() error {
 	var errs []error
@@ -53,27 +61,41 @@ func (o Options) Validate() error {
 	if problems := validation.IsDNS1123Subdomain(o.Domain); len(problems) > 0 || !strings.Contains(o.Domain, ".") {
 		errs = append(errs, fmt.Errorf("--domain %q: use a DNS domain of yours, such as example.com", o.Domain))
 	}
-	if problems := validation.IsDNS1123Subdomain("pods." + o.group()); len(problems) > 0 {
-		errs = append(errs, fmt.Errorf("--name and --domain: the webhook pods.%s: %s", o.group(), problems[0]))
+	if problems := validation.IsDNS1123Subdomain("validate-pods." + o.group()); len(problems) > 0 {
+		errs = append(errs, fmt.Errorf("--name and --domain: the webhook validate-pods.%s: %s", o.group(), problems[0]))
 	}
-	if o.Module == "" || strings.ContainsAny(o.Module, " \t\n\"'`") {
+	if !modulePath.MatchString(o.Module) {
 		errs = append(errs, fmt.Errorf("--module %q: use the path of a Go module, such as example.com/%s", o.Module, o.Name))
 	}
-	if o.Image == "" || strings.ContainsAny(o.Image, " \t\n\"'`#") {
+	if !imageName.MatchString(o.Image) {
 		errs = append(errs, fmt.Errorf("--image %q: use the name of an image, such as registry.example.com/%s:v0.1.0", o.Image, o.Name))
 	}
-	if len(o.Types) == 0 {
-		errs = append(errs, fmt.Errorf("--type: use one or several of %s", strings.Join(Types, ", ")))
-	}
-	for _, t := range o.Types {
-		if !slices.Contains(Types, t) {
-			errs = append(errs, fmt.Errorf("--type %q: use one or several of %s", t, strings.Join(Types, ", ")))
+	for flag, text := range map[string]string{"name": o.Name, "domain": o.Domain, "image": o.Image} {
+		var value any
+		if err := yaml.Unmarshal([]byte(text), &value); err == nil && value != any(text) {
+			errs = append(errs, fmt.Errorf("--%s %q: YAML does not read it as a text: use another one", flag, text))
 		}
 	}
-	if o.HostingVersion == "" {
-		errs = append(errs, errors.New("--hosting-version: this program is no release, so it does not know the version of pkg/hosting: name one, or name a clone with --hosting-dir"))
+	return errors.Join(append(errs, o.validateTypes(), o.validateHosting())...)
+}
+
+func (o Options) validateTypes() error {
+	unknown := lists.Filter(o.Types, func(t string) bool { return !slices.Contains(Types, t) })
+	if len(unknown) > 0 || len(o.Types) == 0 {
+		return fmt.Errorf("--type %q: use one or several of %s", strings.Join(unknown, ","), strings.Join(Types, ", "))
 	}
-	return errors.Join(errs...)
+	return nil
+}
+
+func (o Options) validateHosting() error {
+	switch {
+	case o.HostingVersion == "":
+		return errors.New("--hosting-version: this program is not a release, so it does not know the version of pkg/hosting. Name a version, or a clone with --hosting-dir")
+	case !release.MatchString(o.HostingVersion):
+		return fmt.Errorf("--hosting-version %q: use a version such as v0.1.0", o.HostingVersion)
+	default:
+		return nil
+	}
 }
 
 func (o Options) group() string { return o.Name + "." + o.Domain }

@@ -11,7 +11,6 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/decide"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/live"
@@ -26,29 +25,24 @@ func (g *Gatherer) awaitSubscription(ctx context.Context, s *decide.Facts, now t
 	if known || s.Failure != nil || !csvspec.HasRegistrations(s.CSV) {
 		return nil
 	}
-	all, err := g.subscriptions(ctx, s.CSV, now)
+	// Versions that are created together need one list.
+	if g.SubscriptionReads.HasNone(s.CSV.Namespace, s.CSV.UID) {
+		return nil
+	}
+	list, err := g.OLM.Subscriptions(s.CSV.Namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
-		return err
+		return utilerrors.FilterOut(err, apierrors.IsNotFound) // a cluster without OLM does not have the kind
+	}
+	if len(list.Items) == 0 {
+		g.SubscriptionReads.AddNone(s.CSV.Namespace, now)
 	}
 	found := g.Versions.SubscriptionOf(s.CSV, func(csv string) []*operatorsv1alpha1.Subscription {
-		return lists.Filter(all, func(s *operatorsv1alpha1.Subscription) bool { return slices.Contains(subscriptions.CSVNames(s), csv) })
+		return slices.DeleteFunc(live.Pointers(list.Items), func(s *operatorsv1alpha1.Subscription) bool {
+			return !slices.Contains(subscriptions.CSVNames(s), csv)
+		})
 	})
 	if found != nil {
 		return informers.ErrStale
 	}
 	return nil
-}
-
-// subscriptions returns the Subscriptions that were created before a version. Versions that are created together need one list.
-func (g *Gatherer) subscriptions(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, now time.Time) ([]*operatorsv1alpha1.Subscription, error) {
-	if found, known := g.SubscriptionReads.Of(csv.Namespace, csv.UID); known {
-		return found, nil
-	}
-	list, err := g.OLM.Subscriptions(csv.Namespace).List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return nil, utilerrors.FilterOut(err, apierrors.IsNotFound) // a cluster without OLM does not have the kind
-	}
-	found := live.Pointers(list.Items)
-	g.SubscriptionReads.Add(csv.Namespace, now, found)
-	return found, nil
 }

@@ -1,37 +1,29 @@
 package records
 
 import (
-	"maps"
 	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
-
-	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 )
 
-// SubscriptionReads are lists of Subscriptions that were read from the API server. A list is for all versions of its
-// namespace that the caches had before it was read: the Subscription of such a version is in the list if it was created first.
+// SubscriptionReads records in which namespaces the API server had no Subscription. This holds for all versions of the
+// namespace that the caches had before the read. Their Subscriptions would have been created first.
 type SubscriptionReads struct {
 	mutex  sync.Mutex
 	cached map[types.UID]time.Time // when the caches had a version
 	order  []types.UID             // the oldest first
-	reads  map[string]subscriptionRead
+	none   map[string]time.Time    // when the last read without a result began, by namespace
 }
 
-type subscriptionRead struct {
-	began time.Time
-	found []*operatorsv1alpha1.Subscription
-}
-
-// subscriptionReadKept is how long a list is used. A version that was created later is not in the caches for as long.
-const subscriptionReadKept = time.Minute
+// versionKept is how long it is recorded when the caches had a version. An older version needs a read of its own.
+const versionKept = time.Minute
 
 // AddVersion records that the caches have a version.
 func (r *SubscriptionReads) AddVersion(uid types.UID, now time.Time) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
-	for len(r.order) > 0 && now.Sub(r.cached[r.order[0]]) > subscriptionReadKept {
+	for len(r.order) > 0 && now.Sub(r.cached[r.order[0]]) > versionKept {
 		delete(r.cached, r.order[0])
 		r.order = r.order[1:]
 	}
@@ -41,21 +33,19 @@ func (r *SubscriptionReads) AddVersion(uid types.UID, now time.Time) {
 	}
 }
 
-// Add records the Subscriptions of a namespace, and when the read of them began.
-func (r *SubscriptionReads) Add(namespace string, began time.Time, found []*operatorsv1alpha1.Subscription) {
+// AddNone records that a read found no Subscription in a namespace, and when the read began.
+func (r *SubscriptionReads) AddNone(namespace string, began time.Time) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
-	maps.DeleteFunc(r.reads, func(_ string, read subscriptionRead) bool { return began.Sub(read.began) > subscriptionReadKept })
-	if r.reads[namespace].began.Before(began) {
-		put(&r.reads, namespace, subscriptionRead{began, found})
+	if r.none[namespace].Before(began) {
+		put(&r.none, namespace, began)
 	}
 }
 
-// Of returns the Subscriptions of a namespace if they were read after the caches had a version.
-func (r *SubscriptionReads) Of(namespace string, version types.UID) (found []*operatorsv1alpha1.Subscription, known bool) {
+// HasNone reports whether the namespace is known to have had no Subscription when a version was created.
+func (r *SubscriptionReads) HasNone(namespace string, version types.UID) bool {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	cached, known := r.cached[version]
-	read := r.reads[namespace]
-	return read.found, known && read.began.After(cached)
+	return known && r.none[namespace].After(cached)
 }

@@ -1,5 +1,5 @@
-// Package plugin has the commands that only the plugin of kubectl has. They use templates, with which the linker keeps every
-// method of every type: the manager would need half as much memory again (hack/build.sh).
+// Package plugin has the commands that only the plugin of kubectl has. They use templates. With templates, the linker keeps
+// every method of every type, and the manager would need half as much memory again (hack/build.sh).
 package plugin
 
 import (

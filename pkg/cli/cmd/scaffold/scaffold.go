@@ -75,12 +75,23 @@ func complete(o *scaffold.Options, dir string) error {
 		if o.HostingDir, err = filepath.Abs(o.HostingDir); err != nil {
 			return err
 		}
-		if _, err := os.Stat(filepath.Join(o.HostingDir, "go.mod")); err != nil {
-			return fmt.Errorf("--hosting-dir: it is no Go module: %w", err)
+		if err := isHosting(o.HostingDir); err != nil {
+			return err
 		}
 		o.HostingVersion = "v0.0.0"
 	}
 	return o.Validate()
+}
+
+func isHosting(dir string) error {
+	text, err := os.ReadFile(filepath.Join(dir, "go.mod")) //nolint:gosec // The user names the directory.
+	if err != nil {
+		return fmt.Errorf("--hosting-dir: name the directory pkg/hosting of a clone: %w", err)
+	}
+	if first, _, _ := strings.Cut(string(text), "\n"); !strings.HasSuffix(first, "/pkg/hosting") {
+		return fmt.Errorf("--hosting-dir: %s has the Go module %q: name the directory pkg/hosting of a clone", dir, strings.TrimPrefix(first, "module "))
+	}
+	return nil
 }
 
 // write writes all files, or none.

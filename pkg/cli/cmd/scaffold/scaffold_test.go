@@ -37,16 +37,25 @@ func TestInitRefuses(t *testing.T) {
 		arguments []string
 		says      string
 	}{
-		"no release":              {nil, "--hosting-version: this program is no release"},
-		"a name with a dot":       {[]string{"--name", "team.label", "--hosting-version", "v0.1.0"}, `--name "team.label": a DNS-1035 label`},
-		"no domain":               {[]string{"--domain", "local", "--hosting-version", "v0.1.0"}, `--domain "local": use a DNS domain of yours`},
-		"an unknown type":         {[]string{"--type", "auditing", "--hosting-version", "v0.1.0"}, `--type "auditing": use one or several of validating, mutating, conversion`},
-		"no module":               {[]string{"--hosting-dir", "absent"}, "--hosting-dir: it is no Go module"},
-		"an image with a comment": {[]string{"--image", "shop:1 #", "--hosting-version", "v0.1.0"}, `--image "shop:1 #"`},
+		"no release":           {nil, "--hosting-version: this program is not a release"},
+		"a version without v":  {[]string{"--hosting-version", "0.1.0"}, `--hosting-version "0.1.0": use a version such as v0.1.0`},
+		"a name with a dot":    {[]string{"--name", "team.label"}, `--name "team.label": a DNS-1035 label`},
+		"a name of YAML":       {[]string{"--name", "on"}, `--name "on": YAML does not read it as a text`},
+		"no domain":            {[]string{"--domain", "local"}, `--domain "local": use a DNS domain of yours`},
+		"an unknown type":      {[]string{"--type", "auditing"}, `--type "auditing": use one or several of validating, mutating, conversion`},
+		"a URL":                {[]string{"--module", "https://example.com/x"}, `--module "https://example.com/x": use the path of a Go module`},
+		"no module":            {[]string{"--hosting-dir", "absent"}, "--hosting-dir: name the directory pkg/hosting of a clone"},
+		"another module":       {[]string{"--hosting-dir", "../../../.."}, `has the Go module "github.com/olm-webhook-manager/olm-webhook-manager": name the directory pkg/hosting of a clone`},
+		"an image and a shell": {[]string{"--image", "shop:1;ls"}, `--image "shop:1;ls"`},
+		"an image without tag": {[]string{"--image", "registry.example.com/shop:"}, `--image "registry.example.com/shop:"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "team-label")
-			_, err := run(append([]string{dir}, test.arguments...)...)
+			arguments := append([]string{dir}, test.arguments...)
+			if name != "no release" && name != "a version without v" {
+				arguments = append(arguments, "--hosting-version", "v0.1.0")
+			}
+			_, err := run(arguments...)
 			if err == nil || !strings.Contains(err.Error(), test.says) {
 				t.Errorf("the error is %v", err)
 			}
