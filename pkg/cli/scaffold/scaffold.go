@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/yamltext"
 )
 
 // The types of webhooks that an operator can have.
@@ -71,12 +72,20 @@ func (o Options) Validate() error {
 		errs = append(errs, fmt.Errorf("--image %q: use the name of an image, such as registry.example.com/%s:v0.1.0", o.Image, o.Name))
 	}
 	for flag, text := range map[string]string{"name": o.Name, "domain": o.Domain, "image": o.Image} {
-		var value any
-		if err := yaml.Unmarshal([]byte(text), &value); err == nil && value != any(text) {
+		if !isYAMLText(text) {
 			errs = append(errs, fmt.Errorf("--%s %q: YAML does not read it as a text: use another one", flag, text))
 		}
 	}
 	return errors.Join(append(errs, o.validateTypes(), o.validateHosting())...)
+}
+
+// isYAMLText reports whether YAML reads a text without quotes as the same text, and not as a number, for example.
+func isYAMLText(text string) bool {
+	var value any
+	if yamltext.Check([]byte(text)) != nil {
+		return false
+	}
+	return yaml.Unmarshal([]byte(text), &value) == nil && value == any(text)
 }
 
 func (o Options) validateTypes() error {
