@@ -26,7 +26,9 @@ func NewCommand() *cobra.Command {
 		Short: "Write a new operator with a webhook: program, tests, bundle, Dockerfile, Makefile and CI",
 		Long: `Writes the files of a new operator into an empty or absent directory. The program is in Go, and uses pkg/hosting. Its
 webhooks are examples: one denies pods without a label, one adds a label to pods, one converts a kind with two versions.
-The README.md of the directory has the next steps. The command needs no cluster.`,
+The README.md of the directory has the next steps. The command needs no cluster.
+
+Only the plugin of kubectl has this command.`,
 		Example: `  kubectl webhooks init team-label --domain example.com --image registry.example.com/team-label:v0.1.0
   kubectl webhooks init samples --type conversion --type validating`,
 		Args: cobra.ExactArgs(1),

@@ -32,7 +32,9 @@ ClusterServiceVersions of that namespace.
 
 The page is for the user of this machine: it is served at 127.0.0.1, its address has a random token, and it shows what
 the kubeconfig may read. Secrets are never read. The command writes nothing to the cluster. It reads certificates
-through port-forwards, which need the permission to create pods/portforward.`,
+through port-forwards, which need the permission to create pods/portforward.
+
+Only the plugin of kubectl has this command.`,
 		Example: `  kubectl webhooks ui
   kubectl webhooks ui -n shop --port 8090`,
 		Args: cobra.NoArgs,
