@@ -17,9 +17,9 @@ func TestCreationTimes(t *testing.T) {
 	created := func(uid types.UID) *corev1.Service { return &corev1.Service{ObjectMeta: metav1.ObjectMeta{UID: uid}} }
 	var times CreationTimes
 	times.Add(created("a"), noon)
-	times.Add(created("b"), noon.Add(2*creationTimeKept/3))
+	times.Add(created("b"), noon.Add(2*recentTimeKept/3))
 	installtest.Same(t, "creation times", map[types.UID]time.Time{"a": noon}, times.Of([]types.UID{"a", "c"}))
-	times.Add(created("c"), noon.Add(4*creationTimeKept/3))
-	want := map[types.UID]time.Time{"b": noon.Add(2 * creationTimeKept / 3), "c": noon.Add(4 * creationTimeKept / 3)}
+	times.Add(created("c"), noon.Add(4*recentTimeKept/3))
+	want := map[types.UID]time.Time{"b": noon.Add(2 * recentTimeKept / 3), "c": noon.Add(4 * recentTimeKept / 3)}
 	installtest.Same(t, "a while later", want, times.Of([]types.UID{"a", "b", "c"}))
 }

@@ -32,24 +32,15 @@ func put[K comparable, V any](m *map[K]V, key K, value V) {
 
 // CreationTimes is more precise than metadata.creationTimestamp. A lost record makes a registration a second younger.
 type CreationTimes struct {
-	mutex sync.Mutex
-	at    map[types.UID]time.Time
-	order []types.UID // the oldest first
+	mutex   sync.Mutex
+	created recentTimes
 }
-
-// creationTimeKept is how long a creation time matters.
-const creationTimeKept = time.Minute
 
 // Add records that an object was created now.
 func (t *CreationTimes) Add(o drift.Object, now time.Time) {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
-	for len(t.order) > 0 && now.Sub(t.at[t.order[0]]) > creationTimeKept {
-		delete(t.at, t.order[0])
-		t.order = t.order[1:]
-	}
-	put(&t.at, o.GetUID(), now)
-	t.order = append(t.order, o.GetUID())
+	t.created.add(o.GetUID(), now)
 }
 
 // Of returns the recorded creation times of some registrations.
@@ -58,7 +49,7 @@ func (t *CreationTimes) Of(registrations []types.UID) map[types.UID]time.Time {
 	defer t.mutex.Unlock()
 	created := map[types.UID]time.Time{}
 	for _, uid := range registrations {
-		if at, known := t.at[uid]; known {
+		if at, known := t.created.at[uid]; known {
 			created[uid] = at
 		}
 	}

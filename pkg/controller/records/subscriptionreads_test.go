@@ -23,5 +23,5 @@ func TestSubscriptionReads(t *testing.T) {
 	}
 	installtest.Same(t, "another namespace", false, r.HasNone("bank", "early"))
 	r.AddVersion("next", at(63))
-	installtest.Same(t, "the number of versions after a minute", 2, len(r.cached))
+	installtest.Same(t, "the number of versions after a minute", 2, len(r.cached.at))
 }
