@@ -5,6 +5,7 @@ package drift
 import (
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -116,6 +117,8 @@ func writable(object Object) map[string]any {
 	}
 	if foreign, ok := object.(*unstructured.Unstructured); ok {
 		object = foreign.DeepCopy() // it is not copied by the conversion
+	} else {
+		object = withoutManagedFields(object)
 	}
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
 	if err != nil {
@@ -129,6 +132,15 @@ func writable(object Object) map[string]any {
 	}
 	withoutEmpty(content)
 	return content
+}
+
+// The conversion of managedFields would parse each entry.
+func withoutManagedFields(object Object) Object {
+	shallow := reflect.New(reflect.TypeOf(object).Elem())
+	shallow.Elem().Set(reflect.ValueOf(object).Elem())
+	c := shallow.Interface().(Object)
+	c.SetManagedFields(nil)
+	return c
 }
 
 // conversionOf returns the fields of a definition that the manager writes.
