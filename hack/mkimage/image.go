@@ -56,8 +56,31 @@ func architectureOf(binary string) (string, error) {
 	return settings["GOARCH"], nil
 }
 
+// indexOf returns a single image as it is. Two images for one architecture are refused: a node would use the first.
+func indexOf(images []v1.Image) (mutate.Appendable, error) {
+	if len(images) == 1 {
+		return images[0], nil
+	}
+	index := mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
+	seen := map[string]bool{}
+	for _, image := range images {
+		config, err := image.ConfigFile()
+		if err != nil {
+			return nil, err
+		}
+		if seen[config.Architecture] {
+			return nil, fmt.Errorf("two programs are built for %s: name one for each architecture", config.Architecture)
+		}
+		seen[config.Architecture] = true
+		index = mutate.AppendManifests(index, mutate.IndexAddendum{Add: image, Descriptor: v1.Descriptor{
+			Platform: &v1.Platform{OS: config.OS, Architecture: config.Architecture},
+		}})
+	}
+	return index, nil
+}
+
 // writeArchive adds two annotations with the complete name: containerd reads the first, other tools the second.
-func writeArchive(out, name string, image v1.Image) error {
+func writeArchive(out, name string, image mutate.Appendable) error {
 	index := mutate.AppendManifests(empty.Index, mutate.IndexAddendum{
 		Add: image,
 		Descriptor: v1.Descriptor{Annotations: map[string]string{

@@ -24,7 +24,7 @@ func TestWriteImage(t *testing.T) {
 	writeFile(t, data, "{}")
 	archive := filepath.Join(dir, "hello.tar")
 
-	digest, err := writeImage(archive, imageName, "65532:65532", binary, []string{data + "=/etc/hello/policy.json"})
+	digest, err := writeImage(archive, imageName, "65532:65532", []string{binary}, []string{data + "=/etc/hello/policy.json"})
 	installtest.Must(t, err)
 
 	entries := readTar(t, archive)
@@ -60,19 +60,45 @@ func TestSameInputSameArchive(t *testing.T) {
 	writeFile(t, b, "b")
 	first, second := filepath.Join(dir, "first.tar"), filepath.Join(dir, "second.tar")
 
-	one, err := writeImage(first, imageName, "1:1", binary, []string{a + "=/x/a", b + "=/x/b"})
+	one, err := writeImage(first, imageName, "1:1", []string{binary}, []string{a + "=/x/a", b + "=/x/b"})
 	installtest.Must(t, err)
-	two, err := writeImage(second, imageName, "1:1", binary, []string{b + "=/x/b", a + "=/x/a"})
+	two, err := writeImage(second, imageName, "1:1", []string{binary}, []string{b + "=/x/b", a + "=/x/a"})
 	installtest.Must(t, err)
 	installtest.Same(t, "the digest of the same input", one, two)
 	if string(readFile(t, first)) != string(readFile(t, second)) {
 		t.Error("the archives differ")
 	}
-	other, err := writeImage(second, imageName, "2:2", binary, nil)
+	other, err := writeImage(second, imageName, "2:2", []string{binary}, nil)
 	installtest.Must(t, err)
 	if other == one {
 		t.Errorf("another image has the same digest: %s", other)
 	}
+}
+
+func TestSeveralArchitectures(t *testing.T) {
+	dir := t.TempDir()
+	amd, arm := filepath.Join(dir, "amd"), filepath.Join(dir, "arm")
+	for folder, architecture := range map[string]string{amd: "amd64", arm: "arm64"} {
+		installtest.Must(t, os.Mkdir(folder, 0o755))
+		build(t, folder, "hello", "CGO_ENABLED=0", "GOARCH="+architecture)
+	}
+	archive := filepath.Join(dir, "hello.tar")
+
+	digest, err := writeImage(archive, imageName, "1:1", []string{filepath.Join(amd, "hello"), filepath.Join(arm, "hello")}, nil)
+	installtest.Must(t, err)
+
+	entries := readTar(t, archive)
+	outer := decode[v1.IndexManifest](t, entries["index.json"])
+	installtest.Same(t, "the digest in the archive", digest, outer.Manifests[0].Digest.String())
+	inner := decode[v1.IndexManifest](t, entries["blobs/sha256/"+outer.Manifests[0].Digest.Hex])
+	var architectures []string
+	for _, manifest := range inner.Manifests {
+		architectures = append(architectures, manifest.Platform.Architecture)
+	}
+	installtest.Same(t, "the architectures", []string{"amd64", "arm64"}, architectures)
+
+	_, err = writeImage(archive, imageName, "1:1", []string{filepath.Join(amd, "hello"), filepath.Join(amd, "hello")}, nil)
+	installtest.Error(t, "two programs are built for amd64", err)
 }
 
 func TestRefusals(t *testing.T) {
@@ -95,7 +121,7 @@ func TestRefusals(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			out := filepath.Join(t.TempDir(), "out.tar")
-			_, err := writeImage(out, imageName, "1:1", tc.binary, tc.extra)
+			_, err := writeImage(out, imageName, "1:1", []string{tc.binary}, tc.extra)
 			installtest.Error(t, tc.want, err)
 			if _, err := os.Stat(out); !errors.Is(err, os.ErrNotExist) {
 				t.Errorf("there is an archive in spite of the error: %v", err)

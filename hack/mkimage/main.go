@@ -1,16 +1,22 @@
 // Command mkimage writes an image archive with one static Go program in it, without
 // Docker and on top of no other image:
 //
-//	go run ./hack/mkimage -o out.tar -t docker.io/olm-webhook-manager/NAME:dev [-user 65532:65532] BINARY [HOSTFILE=/path/in/image ...]
+//	go run ./hack/mkimage -o out.tar -t docker.io/olm-webhook-manager/NAME:dev [-user 65532:65532] BINARY... [HOSTFILE=/path/in/image ...]
 //
-// The same input gives the same digest, which it prints. The archive is an OCI image
-// layout in a tar file, and holds the name that it is imported under.
+// Several binaries are the same program for several architectures: the archive then has an index
+// with an image for each. The same input gives the same digest, which it prints. The archive is an
+// OCI image layout in a tar file, and holds the name that it is imported under.
 package main
 
 import (
 	"flag"
 	"fmt"
 	"os"
+	"strings"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 )
 
 func main() {
@@ -19,11 +25,13 @@ func main() {
 	user := flag.String("user", "65532:65532", "user and group that the program runs as")
 	flag.Usage = usage
 	flag.Parse()
-	if *out == "" || *name == "" || flag.NArg() == 0 {
+	binaries := lists.Filter(flag.Args(), func(argument string) bool { return !strings.Contains(argument, "=") })
+	if *out == "" || *name == "" || len(binaries) == 0 {
 		usage()
 		os.Exit(2)
 	}
-	digest, err := writeImage(*out, *name, *user, flag.Arg(0), flag.Args()[1:])
+	extra := lists.Filter(flag.Args(), func(argument string) bool { return strings.Contains(argument, "=") })
+	digest, err := writeImage(*out, *name, *user, binaries, extra)
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "mkimage: %v\n", err)
 		os.Exit(1)
@@ -32,35 +40,48 @@ func main() {
 }
 
 func usage() {
-	fmt.Fprintln(os.Stderr, "usage: mkimage -o ARCHIVE -t NAME [-user UID:GID] BINARY [HOSTFILE=/path/in/image ...]")
+	fmt.Fprintln(os.Stderr, "usage: mkimage -o ARCHIVE -t NAME [-user UID:GID] BINARY... [HOSTFILE=/path/in/image ...]")
 	flag.PrintDefaults()
 }
 
-// writeImage returns the digest of the image. Each extra file is HOSTFILE=/path/in/image.
-func writeImage(out, name, user, binary string, extra []string) (string, error) {
-	architecture, err := architectureOf(binary)
+// writeImage returns the digest of the image, or of the index if there are several binaries. Each extra
+// file is HOSTFILE=/path/in/image.
+func writeImage(out, name, user string, binaries, extra []string) (string, error) {
+	images := make([]v1.Image, 0, len(binaries))
+	for _, binary := range binaries {
+		image, err := imageOf(binary, user, extra)
+		if err != nil {
+			return "", err
+		}
+		images = append(images, image)
+	}
+	named, err := indexOf(images)
 	if err != nil {
 		return "", err
 	}
+	if err := writeArchive(out, name, named); err != nil {
+		return "", fmt.Errorf("write %s: %w", out, err)
+	}
+	digest, err := named.Digest()
+	return digest.String(), err
+}
+
+func imageOf(binary, user string, extra []string) (v1.Image, error) {
+	architecture, err := architectureOf(binary)
+	if err != nil {
+		return nil, err
+	}
 	program, err := readProgram(binary)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	files := []file{program}
 	for _, mapping := range extra {
 		f, err := readMapped(mapping)
 		if err != nil {
-			return "", err
+			return nil, err
 		}
 		files = append(files, f)
 	}
-	image, err := newImage(files, architecture, user, program.path)
-	if err != nil {
-		return "", err
-	}
-	if err := writeArchive(out, name, image); err != nil {
-		return "", fmt.Errorf("write %s: %w", out, err)
-	}
-	digest, err := image.Digest()
-	return digest.String(), err
+	return newImage(files, architecture, user, program.path)
 }
