@@ -8,7 +8,7 @@ WORKSPACE := GOWORK=$(CURDIR)/go.work
 
 CLUSTER := go run -C test/cluster ./cmd/cluster
 LINT    := go tool -modfile=$(CURDIR)/hack/tools/lint/go.mod golangci-lint run
-LINTED  := . pkg/hosting pkg/hosting/test examples test/e2e test/cluster test/certmanager test/gitops test/browser
+LINTED  := . pkg/hosting pkg/hosting/test examples test/e2e test/cluster test/certmanager test/gitops test/browser hack/release
 
 # What is outside test/ needs no API server.
 # The longest tests come first: the others run at the same time.
@@ -108,6 +108,7 @@ unit: ## Run the tests that need nothing but Go
 	go test -C test/cluster ./internal/... ./cmd/cluster/...
 	go test -C test/gitops .
 	go test -C hack/tools/words .
+	go test -C hack/release .
 
 # Builds are a step of their own: inside a test they would count against its time limit.
 .PHONY: programs
@@ -200,3 +201,9 @@ image: ## Build the manager's image archive in out/, the same bytes each time
 .PHONY: images
 images: image ## Build the examples' image archives too
 	for example in $(EXAMPLES); do ./hack/image.sh $$example ./examples/$$example || exit; done
+
+##@ Releases
+
+.PHONY: release
+release: ## Write the files of a release of this commit into out/release/VERSION; with COSIGN_KEY, cosign signs the checksums
+	go run -C hack/release . -version "$(VERSION)" -out $(CURDIR)/out/release/$(VERSION) $(if $(COSIGN_KEY),-key "$(COSIGN_KEY)")
