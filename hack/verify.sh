@@ -43,9 +43,9 @@ check() {
 generated_files() {
   local fresh status=0
   fresh=$(mktemp -d)
-  cp -r go.mod go.sum hack pkg manifests docs "$fresh"
+  cp -r go.mod go.sum hack pkg manifests charts docs "$fresh"
   "$fresh/hack/generate.sh" || status=1
-  for dir in pkg manifests docs/reference; do
+  for dir in pkg manifests charts docs/reference; do
     diff -ruN "$dir" "$fresh/$dir" || status=1
   done
   rm -rf "$fresh"

@@ -1,0 +1,52 @@
+{{/*
+The label that all objects and pods of the manager have. Other managers and commands find the
+Deployment by it.
+*/}}
+{{- define "olm-webhook-manager.label" -}}
+app.kubernetes.io/name: olm-webhook-manager
+{{- end }}
+
+{{/*
+The ServiceAccount to which bindings grant permissions.
+*/}}
+{{- define "olm-webhook-manager.subjects" -}}
+subjects:
+- kind: ServiceAccount
+  name: olm-webhook-manager
+  namespace: {{ .Release.Namespace }}
+{{- end }}
+
+{{/*
+The image, by digest or by tag.
+*/}}
+{{- define "olm-webhook-manager.image" -}}
+{{- with .Values.image -}}
+{{- if .digest -}}
+{{ .repository }}@{{ .digest }}
+{{- else -}}
+{{ .repository }}:{{ .tag | default $.Chart.AppVersion }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{/*
+The arguments of the manager, one flag for each value that differs from the default of the flag.
+*/}}
+{{- define "olm-webhook-manager.args" -}}
+- run
+{{- with .Values.namespaces }}
+- --namespaces={{ join "," . }}
+{{- end }}
+{{- if .Values.liftRoles }}
+- --lift-roles
+{{- end }}
+{{- if ne .Values.logLevel "info" }}
+- --log-level={{ .Values.logLevel }}
+{{- end }}
+{{- if ne .Values.logFormat "text" }}
+- --log-format={{ .Values.logFormat }}
+{{- end }}
+{{- with .Values.extraArgs }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
