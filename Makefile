@@ -8,7 +8,7 @@ WORKSPACE := GOWORK=$(CURDIR)/go.work
 
 CLUSTER := go run -C test/cluster ./cmd/cluster
 LINT    := go tool -modfile=$(CURDIR)/hack/tools/lint/go.mod golangci-lint run
-LINTED  := . pkg/hosting pkg/hosting/test examples test/e2e test/cluster test/certmanager test/gitops test/browser hack/release
+LINTED  := . pkg/hosting pkg/hosting/test examples test/e2e test/cluster test/certmanager test/gitops test/chart test/browser hack/release
 
 # What is outside test/ needs no API server.
 # The longest tests come first: the others run at the same time.
@@ -107,6 +107,7 @@ unit: ## Run the tests that need nothing but Go
 	$(WORKSPACE) go test -timeout=30m $(UNIT)
 	go test -C test/cluster ./internal/... ./cmd/cluster/...
 	go test -C test/gitops .
+	go test -C test/chart .
 	go test -C hack/tools/words .
 	go test -C hack/release .
 
@@ -192,7 +193,7 @@ cluster-up: ## Bring a single-node Kubernetes up
 cluster-down: ## Take it down, leaving nothing behind but the built binaries
 	$(CLUSTER) down
 
-##@ Images
+##@ Images and the chart
 
 .PHONY: image
 image: ## Build the manager's image archive in out/, the same bytes each time
@@ -207,3 +208,7 @@ images: image ## Build the examples' image archives too
 .PHONY: release
 release: ## Write the files of a release of this commit into out/release/VERSION; with COSIGN_KEY, cosign signs the checksums
 	go run -C hack/release . -version "$(VERSION)" -out $(CURDIR)/out/release/$(VERSION) $(if $(COSIGN_KEY),-key "$(COSIGN_KEY)")
+
+.PHONY: chart
+chart: ## Package the Helm chart into out/; VERSION=X.Y.Z is its version and the tag of its image
+	go tool -modfile=hack/tools/helm/go.mod helm package charts/olm-webhook-manager -d out $(if $(VERSION),--version $(VERSION:v%=%) --app-version $(VERSION))
