@@ -5,7 +5,8 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 export GOWORK=off
 CHROMIUM=$(./hack/chromium.sh)
-export CHROMIUM
+HELM=$(go tool -modfile=hack/tools/helm/go.mod -n helm) # Builds it, if it is not in Go's build cache.
+export CHROMIUM HELM
 . hack/connect.sh
 
 examples=(poddefaults projectpolicy volumelabels crdconversion)
