@@ -11,14 +11,19 @@ import (
 	"helm.sh/helm/v4/pkg/chart/v2/lint"
 	"helm.sh/helm/v4/pkg/chart/v2/lint/support"
 	releasev1 "helm.sh/helm/v4/pkg/release/v1"
+	"sigs.k8s.io/yaml"
 )
 
-// allValues selects all objects of the chart.
-var allValues = map[string]any{"namespaces": []any{"shop"}, "liftRoles": true, "monitoring": map[string]any{"enabled": true}}
+// everything selects all objects of the chart.
+const everything = "{namespaces: [shop], liftRoles: true, monitoring: {enabled: true}}"
 
 // TestLint does what "helm lint --strict" does.
 func TestLint(t *testing.T) {
-	for _, values := range []map[string]any{nil, allValues} {
+	for _, text := range []string{"{}", everything} {
+		var values map[string]any
+		if err := yaml.Unmarshal([]byte(text), &values); err != nil {
+			t.Fatal(err)
+		}
 		for _, message := range lint.RunAll(folder, values, managerNamespace).Messages {
 			if message.Severity > support.InfoSev {
 				t.Error(message)
@@ -31,7 +36,7 @@ func TestLint(t *testing.T) {
 // Helm does.
 func TestReleaseFitsIntoASecret(t *testing.T) {
 	const most = 1 << 20
-	files, err := render(t, "namespaces: [shop]\nliftRoles: true\nmonitoring: {enabled: true}")
+	files, err := render(t, everything)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +44,7 @@ func TestReleaseFitsIntoASecret(t *testing.T) {
 	for _, content := range files {
 		manifest.WriteString(content)
 	}
-	content, err := json.Marshal(releasev1.Release{Chart: load(t), Config: allValues, Manifest: manifest.String()})
+	content, err := json.Marshal(releasev1.Release{Chart: load(t), Manifest: manifest.String()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,6 +76,21 @@ func TestNotes(t *testing.T) {
 	for _, command := range []string{"kubectl -n " + managerNamespace + " rollout status deployment/olm-webhook-manager", "kubectl webhooks doctor"} {
 		if !strings.Contains(notes, command) {
 			t.Errorf("the notes do not name %q:\n%s", command, notes)
+		}
+	}
+}
+
+// TestNamespaceOfRelease checks that no object and no subject has the namespace that manifests name.
+func TestNamespaceOfRelease(t *testing.T) {
+	files, err := renderIn(t, "elsewhere", everything)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, content := range files {
+		for line := range strings.Lines(content) {
+			if strings.Contains(line, "namespace: "+managerNamespace) {
+				t.Errorf("%s: %s", name, line)
+			}
 		}
 	}
 }

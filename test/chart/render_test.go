@@ -63,12 +63,17 @@ func load(t *testing.T) *chartv2.Chart {
 // render returns what Helm renders with the values, by template.
 func render(t *testing.T, values string) (map[string]string, error) {
 	t.Helper()
+	return renderIn(t, managerNamespace, values)
+}
+
+func renderIn(t *testing.T, namespace, values string) (map[string]string, error) {
+	t.Helper()
 	var given map[string]any
 	if err := yaml.UnmarshalStrict([]byte(values), &given); err != nil {
 		t.Fatal(err)
 	}
 	chart := load(t)
-	release := common.ReleaseOptions{Name: "some-release", Namespace: managerNamespace, IsInstall: true, Revision: 1}
+	release := common.ReleaseOptions{Name: "some-release", Namespace: namespace, IsInstall: true, Revision: 1}
 	complete, err := util.ToRenderValues(chart, given, release, nil)
 	if err != nil {
 		return nil, err
