@@ -88,7 +88,7 @@ func TestNamespaceOfRelease(t *testing.T) {
 	}
 	for name, content := range files {
 		for line := range strings.Lines(content) {
-			if strings.Contains(line, "namespace: "+managerNamespace) {
+			if strings.Contains(strings.ReplaceAll(line, `"`, ""), "namespace: "+managerNamespace) {
 				t.Errorf("%s: %s", name, line)
 			}
 		}

@@ -40,6 +40,7 @@ func TestValues(t *testing.T) {
 		{"replicas", "replicas: 1", "PodDisruptionBudget olm-webhook-manager/olm-webhook-manager", "kind", ""},
 		{"namespaces", "namespaces: [shop, stock]", deployment, container + "args", "[run, '--namespaces=shop,stock']"},
 		{"namespaces", "namespaces: [shop, stock]", "RoleBinding stock/olm-webhook-manager", "subjects", "[{kind: ServiceAccount, name: olm-webhook-manager, namespace: olm-webhook-manager}]"},
+		{"namespaces", "namespaces: ['1']", "Role 1/olm-webhook-manager", "metadata/namespace", "'1'"}, // A string, also in YAML.
 		{"liftRoles", "liftRoles: true\nnamespaces: [shop]", deployment, container + "args", "[run, --namespaces=shop, --lift-roles]"},
 		{"liftRoles", "liftRoles: true\nnamespaces: [shop]", "ClusterRoleBinding olm-webhook-manager-lift-roles", "roleRef/name", "olm-webhook-manager-lift-roles"},
 		{"logLevel", "logLevel: debug", deployment, container + "args", "[run, --log-level=debug]"},

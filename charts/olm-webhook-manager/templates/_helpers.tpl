@@ -13,7 +13,7 @@ The ServiceAccount to which bindings grant permissions.
 subjects:
 - kind: ServiceAccount
   name: olm-webhook-manager
-  namespace: {{ .Release.Namespace }}
+  namespace: {{ .Release.Namespace | quote }}
 {{- end }}
 
 {{/*
