@@ -101,8 +101,8 @@ func (c *chart) helm(command string, flags ...string) {
 	c.runs(strings.Join(append(words, flags...), " "))
 }
 
-// adopts runs the commands of the section "Change from kustomize to Helm". The pods were annotated by the overlay of
-// hack/deploy.sh, which no value of the chart does.
+// adopts runs the commands of the section "Change from kustomize to Helm". The overlay of hack/deploy.sh annotates the
+// pods. No value of the chart does, so kubectl removes the annotation, and the pods are replaced.
 func (c *chart) adopts() {
 	c.Helper()
 	c.runs(c.documented("helm install"))
@@ -144,8 +144,8 @@ func (c *chart) documented(begins string) string {
 	return ""
 }
 
-// endOfOwnership returns the documented command by which a field manager gives its fields up: kubectl, or the one that
-// the flag names.
+// endOfOwnership returns the documented command that ends the ownership of a field manager: of kubectl, or of the one
+// that the flag names.
 func (c *chart) endOfOwnership(flag string) string {
 	c.Helper()
 	command := c.documented("kubectl get -k manifests ")
