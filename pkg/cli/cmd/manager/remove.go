@@ -48,8 +48,9 @@ It returns an error if OLM v0 or another manager runs for one of these namespace
 
 To remove one operator, use "bundle uninstall".
 
-Afterwards, delete manifests/manager and manifests/crds with kubectl delete -k. Delete manifests/crds/olm only to
-remove all operators, too: operators are deleted with their ClusterServiceVersions.`,
+Afterwards, delete manifests/manager (with Helm: the release, with helm uninstall) and manifests/crds with
+kubectl delete -k. Delete manifests/crds/olm only to remove all operators, too: operators are deleted with their
+ClusterServiceVersions.`,
 		Example: `  kubectl webhooks remove-manager --dry-run
   kubectl webhooks remove-manager`,
 		Args: cobra.NoArgs,
