@@ -41,6 +41,14 @@ var kinds = func() *runtime.Scheme {
 
 func (r *reader) parse(file string) {
 	before := len(r.Objects)
+	r.parseDocuments(file)
+	if extra := len(r.Objects) - before; extra > 1 {
+		second := r.Objects[before+1]
+		r.addProblem(SeveralObjects, file, second.firstLine, fmt.Sprintf("has %d objects, and OLM reads the first alone", extra), "give each a file")
+	}
+}
+
+func (r *reader) parseDocuments(file string) {
 	for _, d := range documents(r.files[file]) {
 		if r.ended() != nil {
 			return
@@ -50,10 +58,6 @@ func (r *reader) parse(file string) {
 			break
 		}
 		r.parseDocument(file, d)
-	}
-	if extra := len(r.Objects) - before; extra > 1 {
-		second := r.Objects[before+1]
-		r.addProblem(SeveralObjects, file, second.firstLine, fmt.Sprintf("has %d objects, and OLM reads the first alone", extra), "give each a file")
 	}
 }
 
@@ -95,12 +99,20 @@ func (r *reader) parseDocument(file string, d document) {
 		return
 	}
 	o := &Object{Unstructured: &unstructured.Unstructured{Object: fields}, File: file, text: d.text, firstLine: d.line}
-	if _, items := fields["items"]; items && strings.HasSuffix(o.GetKind(), "List") {
+	if items, isList := fields["items"]; isList && strings.HasSuffix(o.GetKind(), "List") {
+		if r.lists {
+			r.addItems(file, d, items)
+			return
+		}
 		r.addProblem(NotAnObject, file, d.line, "is a list of objects: no check sees the objects in it, and OLM reads one object from each file", "give each object a file")
 		return
 	}
+	r.addObject(o)
+}
+
+func (r *reader) addObject(o *Object) {
 	if missing := missingIdentity(o); missing != "" {
-		r.addProblem(NotAnObject, file, d.line, "is no Kubernetes object: it has no "+missing, "add "+missing)
+		r.addProblem(NotAnObject, o.File, o.firstLine, "is no Kubernetes object: it has no "+missing, "add "+missing)
 		return
 	}
 	r.Objects = append(r.Objects, o)

@@ -65,7 +65,8 @@ type reader struct {
 	*Bundle
 	reported  map[problemsOf]int
 	documents int
-	text      int // bytes of all rules (see limitCombinations)
+	text      int  // bytes of all rules (see limitCombinations)
+	lists     bool // the items of lists are objects
 	// ended returns an error once the command is to end. The bundle is then incomplete.
 	ended func() error
 }

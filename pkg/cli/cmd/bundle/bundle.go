@@ -11,7 +11,7 @@ func NewCommand() *cobra.Command {
 	}
 	cmd.AddCommand(
 		newValidateCommand(), newInstallCommand(), newUpgradeCommand(), newUninstallCommand(),
-		newExplainCommand(), newShowCommand(), newRenderCommand(),
+		newExplainCommand(), newShowCommand(), newRenderCommand(), newConvertCommand(),
 	)
 	return cmd
 }

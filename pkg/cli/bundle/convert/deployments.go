@@ -1,0 +1,212 @@
+package convert
+
+import (
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle/show"
+)
+
+// reference is a field of a pod that names a Secret.
+type reference struct {
+	field, name string
+	optional    bool
+	volume      bool // a volume of the Secret alone, which the conversion can change
+}
+
+func references(pod corev1.PodSpec) []reference {
+	var all []reference
+	add := func(volume bool) func(field, kind, name string, optional *bool) {
+		return func(field, kind, name string, optional *bool) {
+			if kind == "Secret" {
+				all = append(all, reference{"spec.template.spec." + field, name, ptr.Deref(optional, false), volume})
+			}
+		}
+	}
+	for i, container := range pod.InitContainers {
+		show.EnvironmentReferences(fmt.Sprintf("initContainers[%d]", i), container, add(false))
+	}
+	for i, container := range pod.Containers {
+		show.EnvironmentReferences(fmt.Sprintf("containers[%d]", i), container, add(false))
+	}
+	for i, volume := range pod.Volumes {
+		show.VolumeReferences(fmt.Sprintf("volumes[%d]", i), volume, add(volume.Secret != nil))
+	}
+	return all
+}
+
+// managersPaths are the paths at which the manager mounts the certificate, and the names of its files there.
+var managersPaths = map[string][]string{
+	wellknown.MountWebhookCert:    {corev1.TLSCertKey, corev1.TLSPrivateKeyKey, wellknown.KeyCA},
+	wellknown.MountAPIServiceCert: {"apiserver.crt", "apiserver.key", wellknown.KeyCA},
+}
+
+// finishDeployments removes the volumes that the manager's certificate replaces.
+func (c *converter) finishDeployments() {
+	for _, d := range c.deployments {
+		c.checkDeployment(d)
+		if d.called {
+			c.replaceCertificates(d)
+		}
+		for _, r := range references(d.pod()) {
+			if c.certificateSecrets.Has(r.name) && !r.optional && !(r.volume && d.called) {
+				c.report(Warning, d.object, r.field, fmt.Sprintf("the field reads the Secret %s, which had the certificate of a webhook and does not exist: no pod starts", r.name),
+					fmt.Sprintf("read the certificate of a webhook from the files in %s", wellknown.MountWebhookCert))
+			}
+		}
+	}
+}
+
+// checkDeployment reports what a ClusterServiceVersion does not have.
+func (c *converter) checkDeployment(d *deployment) {
+	if lost := slices.Sorted(maps.Keys(withoutTools(d.object.GetAnnotations()))); len(lost) > 0 {
+		c.report(Warning, d.object, "metadata.annotations", "the Deployments of a bundle have no annotations: the bundle lacks "+strings.Join(lost, ", "), "if a program needs them, set them on the pods, in spec.template.metadata.annotations")
+	}
+	c.checkNamespace(d.object, d.spec, "spec")
+}
+
+// replaceCertificates changes the volumes with the certificate of a webhook in a Deployment that webhooks call.
+func (c *converter) replaceCertificates(d *deployment) {
+	read := false
+	for i, volume := range d.pod().Volumes {
+		if volume.Secret == nil {
+			continue
+		}
+		at := d.mountsOf(volume.Name)
+		replaced := slices.DeleteFunc(slices.Clone(at), func(m corev1.VolumeMount) bool { return managersPaths[path.Clean(m.MountPath)] == nil })
+		if len(replaced) > 0 {
+			read = true
+			c.checkFiles(d, i, volume.Secret.Items, path.Clean(replaced[0].MountPath))
+			d.removeMounts(volume.Name)
+		}
+		field := fmt.Sprintf("spec.template.spec.volumes[%d]", i)
+		switch others := len(at) - len(replaced); {
+		case others == 0 && (len(replaced) > 0 || c.certificateSecrets.Has(volume.Secret.SecretName)):
+			d.removeVolume(volume.Name)
+		case others > 0 && c.certificateSecrets.Has(volume.Secret.SecretName):
+			read = true
+			c.useManagersSecret(d, field, volume, at)
+		}
+	}
+	mounts := slices.ContainsFunc(d.pod().Containers, func(container corev1.Container) bool {
+		return slices.ContainsFunc(container.VolumeMounts, func(m corev1.VolumeMount) bool { return managersPaths[path.Clean(m.MountPath)] != nil })
+	})
+	if !read && !mounts {
+		c.report(Warning, d.object, "spec.template.spec.volumes",
+			fmt.Sprintf("the Deployment serves webhooks, and mounts no certificate of the input. The manager mounts one at %s, with the files tls.crt and tls.key", wellknown.MountWebhookCert),
+			"check that the server reads these files, and switch off any other way in which it gets a certificate")
+	}
+}
+
+// useManagersSecret lets a volume that is mounted at another path have the certificate of the manager.
+func (c *converter) useManagersSecret(d *deployment, field string, volume corev1.Volume, mounts []corev1.VolumeMount) {
+	secret := names.Secret(names.Service(d.typed.Name))
+	for _, v := range d.volumes() {
+		if fields := v.(map[string]any); fields["name"] == volume.Name {
+			fields["secret"].(map[string]any)["secretName"] = secret
+		}
+	}
+	other := slices.IndexFunc(mounts, func(m corev1.VolumeMount) bool { return managersPaths[path.Clean(m.MountPath)] == nil })
+	what := fmt.Sprintf("the server reads the certificate at %s, and the manager mounts it at %s. The volume has the Secret %s of the manager instead of %s", mounts[other].MountPath, wellknown.MountWebhookCert, secret, volume.Secret.SecretName)
+	if slices.ContainsFunc(mounts, func(m corev1.VolumeMount) bool { return m.SubPath != "" }) {
+		what += ". A mount with subPath is never updated: the server does not get renewed certificates"
+	}
+	c.report(Warning, d.object, field, what, fmt.Sprintf("let the server read tls.crt and tls.key in %s, and remove the volume", wellknown.MountWebhookCert))
+	c.checkItems(d, field, volume.Secret.Items)
+}
+
+// checkItems reports keys that the manager's Secret does not have.
+func (c *converter) checkItems(d *deployment, field string, items []corev1.KeyToPath) {
+	for i, item := range items {
+		if !slices.Contains(managersPaths[wellknown.MountWebhookCert], item.Key) {
+			c.report(Error, d.object, fmt.Sprintf("%s.secret.items[%d].key", field, i), fmt.Sprintf("the manager's Secret has no key %s: no pod starts", item.Key), "use the keys tls.crt, tls.key and ca.crt")
+		}
+	}
+}
+
+// checkFiles reports files with other names than the manager's at the same path.
+func (c *converter) checkFiles(d *deployment, volume int, items []corev1.KeyToPath, at string) {
+	for i, item := range items {
+		if !slices.Contains(managersPaths[at], item.Path) {
+			c.report(Error, d.object, fmt.Sprintf("spec.template.spec.volumes[%d].secret.items[%d].path", volume, i), fmt.Sprintf("the manager's files at %s are %s, and not %s: the server does not find its certificate", at, strings.Join(managersPaths[at], ", "), item.Path), "let the server read the files with the manager's names")
+		}
+	}
+}
+
+// mountsOf returns the mounts of a volume in all containers.
+func (d *deployment) mountsOf(volume string) []corev1.VolumeMount {
+	var all []corev1.VolumeMount
+	for _, container := range slices.Concat(d.pod().InitContainers, d.pod().Containers) {
+		for _, m := range container.VolumeMounts {
+			if m.Name == volume {
+				all = append(all, m)
+			}
+		}
+	}
+	return all
+}
+
+// fields returns a field of the pod as it is written.
+func (d *deployment) podFields() map[string]any {
+	template, _ := d.spec["template"].(map[string]any)
+	pod, _ := template["spec"].(map[string]any)
+	return pod
+}
+
+func (d *deployment) volumes() []any {
+	volumes, _ := d.podFields()["volumes"].([]any)
+	return volumes
+}
+
+func (d *deployment) removeVolume(name string) {
+	replaceList(d.podFields(), "volumes", func(fields map[string]any) bool { return fields["name"] == name })
+}
+
+// removeMounts removes the mounts of a volume at the manager's paths.
+func (d *deployment) removeMounts(volume string) {
+	for _, field := range []string{"initContainers", "containers"} {
+		containers, _ := d.podFields()[field].([]any)
+		for _, container := range containers {
+			replaceList(container.(map[string]any), "volumeMounts", func(fields map[string]any) bool {
+				at, _ := fields["mountPath"].(string)
+				return fields["name"] == volume && managersPaths[path.Clean(at)] != nil
+			})
+		}
+	}
+}
+
+// replaceList removes items from a list, and the list if it is then empty.
+func replaceList(fields map[string]any, name string, remove func(map[string]any) bool) {
+	list, _ := fields[name].([]any)
+	list = slices.DeleteFunc(list, func(item any) bool { return remove(item.(map[string]any)) })
+	if len(list) == 0 {
+		delete(fields, name)
+		return
+	}
+	fields[name] = list
+}
+
+// label is a Deployment of the strategy.
+func (d *deployment) strategy() map[string]any {
+	entry := map[string]any{"name": d.typed.Name, "spec": d.spec}
+	if kept := withoutTools(d.object.GetLabels()); len(kept) > 0 {
+		entry["label"] = texts(kept)
+	}
+	return entry
+}
+
+func texts(pairs map[string]string) map[string]any {
+	values := make(map[string]any, len(pairs))
+	for key, value := range pairs {
+		values[key] = value
+	}
+	return values
+}

@@ -1,0 +1,145 @@
+package convert
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
+)
+
+// convertServices leaves out the ports that webhooks call, and the Services that have no others.
+func (c *converter) convertServices() {
+	for _, s := range c.services {
+		if s.called.Len() == 0 {
+			continue
+		}
+		c.handled[s.object] = true
+		kept := s.object.DeepCopy()
+		ports, _, _ := unstructured.NestedSlice(kept.Object, "spec", "ports")
+		others := lists.Map(lists.Filter(s.typed.Spec.Ports, func(p corev1.ServicePort) bool { return !s.called.Has(p.Port) }), func(p corev1.ServicePort) string { return strconv.Itoa(int(p.Port)) })
+		if len(others) == 0 {
+			continue
+		}
+		left := lists.FilterMap(ports, func(p any) (any, bool) {
+			number, _ := p.(map[string]any)["port"].(int64)
+			return p, !s.called.Has(int32(number))
+		})
+		kept.Object["spec"].(map[string]any)["ports"] = left
+		c.keep(kept)
+		c.report(Note, s.object, "spec.ports", fmt.Sprintf("the manager creates a Service for the ports that webhooks call. The Service in the bundle has the other ports: %s", strings.Join(others, ", ")), "check that no client calls a webhook port of this Service")
+	}
+}
+
+// workloads are the kinds that run pods. OLM installs Deployments only.
+var workloads = []string{"CronJob", "DaemonSet", "Deployment", "Job", "Pod", "ReplicaSet", "ReplicationController", "StatefulSet"}
+
+// convertOthers adds the objects that stay as they are, if a bundle may have their kind.
+func (c *converter) convertOthers() {
+	for _, o := range c.objects {
+		if c.handled[o] {
+			continue
+		}
+		kind := groupkind.Of(o)
+		refusals := (&bundle.Bundle{Objects: []*bundle.Object{o}}).Refusals(nil)
+		switch {
+		case kind == groupkind.Namespace:
+			c.convertNamespace(o)
+		case c.owns(o):
+			c.addExample(o)
+		case kind == groupkind.ClusterServiceVersion:
+			c.report(Error, o, "kind", "the input has a ClusterServiceVersion, and the command writes one: this one is not in the bundle", "if the input is a bundle, check it with bundle validate; otherwise remove the object")
+		case len(refusals) > 0 && slices.Contains(workloads, o.GetKind()):
+			c.report(Error, o, "kind", fmt.Sprintf("a bundle installs Deployments only: the %s is not in the bundle", o.GetKind()), "run the program in a Deployment, or let the operator create the object")
+		case len(refusals) > 0:
+			c.report(Warning, o, refusals[0].Path, refusals[0].What+": the object is not in the bundle", "let the operator create the object, or document that an administrator applies it")
+		default:
+			c.keepOther(o)
+		}
+	}
+}
+
+func (c *converter) keepOther(o *bundle.Object) {
+	if !c.own(o.GetNamespace()) {
+		c.report(Warning, o, "metadata.namespace", fmt.Sprintf("an installation creates the object in the operator's namespace, and not in %s", o.GetNamespace()), "check that the object works there; otherwise remove it from manifests/, and document that an administrator applies it")
+	}
+	if secret, is := o.Typed.(*corev1.Secret); is && len(secret.Data)+len(secret.StringData) > 0 {
+		c.report(Warning, o, "data", "the bundle has the content of the Secret: every client that reads the bundle reads it", "if the content is secret, remove the object from manifests/, and document that an administrator creates it")
+	}
+	c.checkNamespace(o, o.Object["spec"], "spec")
+	c.checkNamespace(o, o.Object["data"], "data")
+	c.keep(o.Unstructured)
+}
+
+// convertNamespace suggests the operator's namespace with its labels and annotations.
+func (c *converter) convertNamespace(o *bundle.Object) {
+	if !c.homes.Has(o.GetName()) {
+		c.report(Warning, o, "kind", "the Namespace is not in the bundle: an installation creates the operator's namespace only", "document that an administrator creates the Namespace")
+		return
+	}
+	metadata := map[string]any{"name": o.GetName()}
+	labels := withoutTools(o.GetLabels())
+	maps.DeleteFunc(labels, func(key, _ string) bool { return key == corev1.LabelMetadataName })
+	if len(labels) > 0 {
+		metadata["labels"] = texts(labels)
+	}
+	if annotations := withoutTools(o.GetAnnotations()); len(annotations) > 0 {
+		metadata["annotations"] = texts(annotations)
+	}
+	c.namespace = map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
+}
+
+// addExample lists an object of an owned kind as an example.
+func (c *converter) addExample(o *bundle.Object) {
+	example := o.DeepCopy()
+	unstructured.RemoveNestedField(example.Object, "status")
+	example.SetNamespace("")
+	example.SetLabels(withoutTools(example.GetLabels()))
+	example.SetAnnotations(withoutTools(example.GetAnnotations()))
+	c.examples = append(c.examples, example.Object)
+	c.report(Note, o, "kind", "the object is an example in the annotation alm-examples: an installation does not create it", "if the operator needs the object, let it create the object when it starts")
+}
+
+// checkNamespace reports a value that names the operator's namespace: an administrator can choose another one.
+func (c *converter) checkNamespace(o *bundle.Object, value any, at string) {
+	home := c.home()
+	if home == "" || home == metav1.NamespaceDefault || bundle.BelongsToKubernetes(home) {
+		return
+	}
+	name := regexp.MustCompile(`(^|[^a-z0-9-])` + regexp.QuoteMeta(home) + `($|[^a-z0-9-])`)
+	if field := find(value, at, name.MatchString); field != "" {
+		c.report(Note, o, field, fmt.Sprintf("the value names the namespace %s, and an administrator can choose another one", home), "read the namespace from the field metadata.namespace of the pod, if it is for a program; otherwise document that the operator needs this namespace")
+	}
+}
+
+// find returns the path of the first text that matches; empty for none.
+func find(value any, at string, matches func(string) bool) string {
+	switch v := value.(type) {
+	case string:
+		if matches(v) {
+			return at
+		}
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			if field := find(v[key], at+"."+key, matches); field != "" {
+				return field
+			}
+		}
+	case []any:
+		for i, item := range v {
+			if field := find(item, fmt.Sprintf("%s[%d]", at, i), matches); field != "" {
+				return field
+			}
+		}
+	}
+	return ""
+}

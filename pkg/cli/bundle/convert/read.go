@@ -1,0 +1,80 @@
+package convert
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
+)
+
+// Read parses manifests, by the names of their files. The findings are fields that are read differently from how they
+// are written.
+func Read(files map[string][]byte) ([]*bundle.Object, []Finding, error) {
+	objects, problems := bundle.ReadManifests(files)
+	fatal := lists.Filter(problems, func(p bundle.Problem) bool { return p.Kind.Fatal() })
+	if len(fatal) > 0 {
+		if err := unresolved(files, fatal); err != nil {
+			return nil, nil, err
+		}
+		return nil, nil, errors.Join(lists.Map(fatal, func(p bundle.Problem) error { return errors.New(p.String()) })...)
+	}
+	findings := lists.Map(problems, func(p bundle.Problem) Finding {
+		return Finding{Level: Warning, Object: fmt.Sprintf("%s:%d", p.File, p.Line), Path: p.Path, What: p.Detail, Remedy: p.Remedy}
+	})
+	return objects, findings, nil
+}
+
+const opening = "{{"
+
+const render = "bundle convert reads rendered manifests: run helm template or kustomize build, and pass the output"
+
+// unresolved returns an error if files that cannot be parsed have templates. Other files may have them in texts.
+func unresolved(files map[string][]byte, problems []bundle.Problem) error {
+	broken := map[string]bool{}
+	for _, p := range problems {
+		broken[p.File] = broken[p.File] || p.Kind == bundle.BrokenFile || p.Kind == bundle.NotAnObject || p.Kind == bundle.Undecodable
+	}
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		if !broken[name] {
+			continue
+		}
+		line := 0
+		for text := range bytes.Lines(files[name]) {
+			line++
+			if bytes.Contains(text, []byte(opening)) {
+				return fmt.Errorf("%s:%d: the input has a template (%q) that is not resolved: %s", name, line, opening, render)
+			}
+		}
+	}
+	return nil
+}
+
+// checkTemplates refuses templates in names and images. Other fields may have templates for the operator.
+func checkTemplates(objects []*bundle.Object) error {
+	for _, o := range objects {
+		for field, value := range map[string]string{"apiVersion": o.GetAPIVersion(), "kind": o.GetKind(), "metadata.name": o.GetName(), "metadata.namespace": o.GetNamespace()} {
+			if strings.Contains(value, opening) {
+				return templateError(o, field, value)
+			}
+		}
+		containers, _, _ := unstructured.NestedSlice(o.Object, "spec", "template", "spec", "containers")
+		for i, container := range containers {
+			fields, _ := container.(map[string]any)
+			if image, _ := fields["image"].(string); strings.Contains(image, opening) {
+				return templateError(o, fmt.Sprintf("spec.template.spec.containers[%d].image", i), image)
+			}
+		}
+	}
+	return nil
+}
+
+func templateError(o *bundle.Object, field, value string) error {
+	return fmt.Errorf("%s:%d: %s %q has a template that is not resolved: %s", o.File, o.Line(field), field, value, render)
+}
