@@ -17,6 +17,7 @@ const certManagerGroup = "cert-manager.io"
 // convertCertificates leaves out the objects of cert-manager, and Secrets with a serving certificate. The manager creates
 // the certificates of webhooks.
 func (c *converter) convertCertificates() {
+	c.secretUsers = secretUsers(c.deployments)
 	var issuers []*bundle.Object
 	serving, all := map[string]bool{}, map[string]bool{} // the names of issuers
 	for _, o := range c.objects {
@@ -38,7 +39,7 @@ func (c *converter) convertCertificates() {
 			continue
 		}
 		what := "a bundle cannot have a Certificate, and the manager creates certificates of webhooks only: the Certificate is not in the bundle"
-		if users := c.usersOf(secret); len(users) > 0 {
+		if users := c.secretUsers[secret]; len(users) > 0 {
 			what += fmt.Sprintf(". No pod starts until the Secret %s exists: %s", secret, strings.Join(users, ", "))
 		}
 		c.report(Warning, o, "spec.secretName", what, "remove the volume and the arguments that use the Secret, or document that an administrator creates the Certificate")
@@ -124,17 +125,4 @@ func (c *converter) leaveOutServingSecrets() {
 
 func mountsSecret(pod corev1.PodSpec, name string) bool {
 	return slices.ContainsFunc(pod.Volumes, func(v corev1.Volume) bool { return v.Secret != nil && v.Secret.SecretName == name })
-}
-
-// usersOf returns the fields of Deployments that refer to a Secret which is not optional.
-func (c *converter) usersOf(secret string) []string {
-	var users []string
-	for _, d := range c.deployments {
-		for _, r := range references(d.pod()) {
-			if r.name == secret && !r.optional {
-				users = append(users, fmt.Sprintf("%s of Deployment %s", r.field, d.typed.Name))
-			}
-		}
-	}
-	return users
 }

@@ -66,7 +66,7 @@ func Convert(objects []*bundle.Object, o Options) (Result, error) {
 		return Result{}, err
 	}
 	c := &converter{
-		options: o, handled: map[*bundle.Object]bool{}, generateNames: sets.New[string](), ports: map[port]string{},
+		options: o, handled: map[*bundle.Object]bool{}, generateNames: map[string]int{}, ports: map[port]string{},
 		certificateSecrets: sets.New[string](), conditions: map[string]any{},
 	}
 	c.objects = lists.Filter(objects, func(o *bundle.Object) bool { return !c.isHook(o) })
@@ -99,13 +99,14 @@ type converter struct {
 	services    []*calledService
 
 	webhooks      []any
-	generateNames sets.Set[string]
+	generateNames map[string]int  // how often a name is used
 	ports         map[port]string // the targets of the ports of the Services that the manager creates
 	conditions    map[string]any  // matchConditions, by generateName
 	converts      bool            // has a conversion webhook
 
-	injected           sets.Set[string] // the Certificates whose CA cert-manager injects, as namespace/name
-	certificateSecrets sets.Set[string] // the Secrets that the manager's certificate replaces
+	injected           sets.Set[string]    // the Certificates whose CA cert-manager injects, as namespace/name
+	secretUsers        map[string][]string // the fields that refer to a Secret which is not optional
+	certificateSecrets sets.Set[string]    // the Secrets that the manager's certificate replaces
 
 	owned       []any
 	examples    []any

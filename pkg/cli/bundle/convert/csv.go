@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
@@ -52,7 +53,7 @@ func (c *converter) annotations() map[string]any {
 		annotations["alm-examples"] = jsonOf(c.examples)
 	}
 	if len(c.conditions) > 0 {
-		annotations[wellknown.AnnotationMatchConditions] = jsonOf(c.conditions)
+		annotations[wellknown.AnnotationMatchConditions] = yamlOf(c.conditions)
 	}
 	switch home := c.home(); {
 	case c.namespace != nil && len(c.namespace["metadata"].(map[string]any)) > 1:
@@ -65,6 +66,15 @@ func (c *converter) annotations() map[string]any {
 
 func jsonOf(value any) string {
 	text, err := json.MarshalIndent(value, "", "  ")
+	if err != nil {
+		panic(err) // the values come from YAML
+	}
+	return string(text)
+}
+
+// yamlOf is for expressions: JSON escapes the operator && and comparisons.
+func yamlOf(value any) string {
+	text, err := yaml.Marshal(value)
 	if err != nil {
 		panic(err) // the values come from YAML
 	}

@@ -43,6 +43,19 @@ func references(pod corev1.PodSpec) []reference {
 	return all
 }
 
+// secretUsers returns the fields that refer to a Secret which is not optional, by the name of the Secret.
+func secretUsers(deployments []*deployment) map[string][]string {
+	users := map[string][]string{}
+	for _, d := range deployments {
+		for _, r := range references(d.pod()) {
+			if !r.optional {
+				users[r.name] = append(users[r.name], fmt.Sprintf("%s of Deployment %s", r.field, d.typed.Name))
+			}
+		}
+	}
+	return users
+}
+
 // managersPaths are the paths at which the manager mounts the certificate, and the names of its files there.
 var managersPaths = map[string][]string{
 	wellknown.MountWebhookCert:    {corev1.TLSCertKey, corev1.TLSPrivateKeyKey, wellknown.KeyCA},
@@ -110,8 +123,9 @@ func (c *converter) replaceCertificates(d *deployment) {
 func (c *converter) useManagersSecret(d *deployment, field string, volume corev1.Volume, mounts []corev1.VolumeMount) {
 	secret := names.Secret(names.Service(d.typed.Name))
 	for _, v := range d.volumes() {
-		if fields := v.(map[string]any); fields["name"] == volume.Name {
-			fields["secret"].(map[string]any)["secretName"] = secret
+		fields, _ := v.(map[string]any)
+		if source, is := fields["secret"].(map[string]any); is && fields["name"] == volume.Name {
+			source["secretName"] = secret
 		}
 	}
 	other := slices.IndexFunc(mounts, func(m corev1.VolumeMount) bool { return managersPaths[path.Clean(m.MountPath)] == nil })
@@ -154,7 +168,7 @@ func (d *deployment) mountsOf(volume string) []corev1.VolumeMount {
 	return all
 }
 
-// fields returns a field of the pod as it is written.
+// podFields returns the pod as it is written.
 func (d *deployment) podFields() map[string]any {
 	template, _ := d.spec["template"].(map[string]any)
 	pod, _ := template["spec"].(map[string]any)
@@ -175,7 +189,8 @@ func (d *deployment) removeMounts(volume string) {
 	for _, field := range []string{"initContainers", "containers"} {
 		containers, _ := d.podFields()[field].([]any)
 		for _, container := range containers {
-			replaceList(container.(map[string]any), "volumeMounts", func(fields map[string]any) bool {
+			fields, _ := container.(map[string]any)
+			replaceList(fields, "volumeMounts", func(fields map[string]any) bool {
 				at, _ := fields["mountPath"].(string)
 				return fields["name"] == volume && managersPaths[path.Clean(at)] != nil
 			})
@@ -186,7 +201,10 @@ func (d *deployment) removeMounts(volume string) {
 // replaceList removes items from a list, and the list if it is then empty.
 func replaceList(fields map[string]any, name string, remove func(map[string]any) bool) {
 	list, _ := fields[name].([]any)
-	list = slices.DeleteFunc(list, func(item any) bool { return remove(item.(map[string]any)) })
+	list = slices.DeleteFunc(list, func(item any) bool {
+		entry, _ := item.(map[string]any)
+		return remove(entry)
+	})
 	if len(list) == 0 {
 		delete(fields, name)
 		return
@@ -194,7 +212,7 @@ func replaceList(fields map[string]any, name string, remove func(map[string]any)
 	fields[name] = list
 }
 
-// label is a Deployment of the strategy.
+// strategy returns the Deployment as an install strategy has it.
 func (d *deployment) strategy() map[string]any {
 	entry := map[string]any{"name": d.typed.Name, "spec": d.spec}
 	if kept := withoutTools(d.object.GetLabels()); len(kept) > 0 {

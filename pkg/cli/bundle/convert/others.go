@@ -11,6 +11,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
@@ -31,7 +33,8 @@ func (c *converter) convertServices() {
 			continue
 		}
 		left := lists.FilterMap(ports, func(p any) (any, bool) {
-			number, _ := p.(map[string]any)["port"].(int64)
+			fields, _ := p.(map[string]any)
+			number, _ := fields["port"].(int64)
 			return p, !s.called.Has(int32(number))
 		})
 		kept.Object["spec"].(map[string]any)["ports"] = left
@@ -41,7 +44,9 @@ func (c *converter) convertServices() {
 }
 
 // workloads are the kinds that run pods. OLM installs Deployments only.
-var workloads = []string{"CronJob", "DaemonSet", "Deployment", "Job", "Pod", "ReplicaSet", "ReplicationController", "StatefulSet"}
+var workloads = []string{"CronJob", "DaemonSet", "Job", "Pod", "ReplicaSet", "ReplicationController", "StatefulSet"}
+
+var apiService = schema.GroupKind{Group: apiregistrationv1.GroupName, Kind: "APIService"}
 
 // convertOthers adds the objects that stay as they are, if a bundle may have their kind.
 func (c *converter) convertOthers() {
@@ -60,6 +65,10 @@ func (c *converter) convertOthers() {
 			c.report(Error, o, "kind", "the input has a ClusterServiceVersion, and the command writes one: this one is not in the bundle", "if the input is a bundle, check it with bundle validate; otherwise remove the object")
 		case len(refusals) > 0 && slices.Contains(workloads, o.GetKind()):
 			c.report(Error, o, "kind", fmt.Sprintf("a bundle installs Deployments only: the %s is not in the bundle", o.GetKind()), "run the program in a Deployment, or let the operator create the object")
+		case kind == apiService:
+			c.report(Error, o, "kind", "a bundle declares APIServices in the ClusterServiceVersion: the object is not in the bundle", "add an entry to spec.apiservicedefinitions.owned of the ClusterServiceVersion")
+		case len(refusals) > 0 && refusals[0].Path == "apiVersion":
+			c.report(Error, o, "apiVersion", refusals[0].What+": the object is not in the bundle", refusals[0].Remedy)
 		case len(refusals) > 0:
 			c.report(Warning, o, refusals[0].Path, refusals[0].What+": the object is not in the bundle", "let the operator create the object, or document that an administrator applies it")
 		default:

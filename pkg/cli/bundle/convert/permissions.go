@@ -9,7 +9,6 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
@@ -20,7 +19,25 @@ import (
 
 // grants are the rules of one ServiceAccount. Rules have the form in which they are written.
 type grants struct {
-	namespaced, cluster []any
+	namespaced, cluster ruleList
+}
+
+// ruleList has each rule once.
+type ruleList struct {
+	rules []any
+	known map[string]bool // by their JSON
+}
+
+func (l *ruleList) add(rules []any) {
+	if l.known == nil {
+		l.known = map[string]bool{}
+	}
+	for _, rule := range rules {
+		if key := jsonOf(rule); !l.known[key] {
+			l.known[key] = true
+			l.rules = append(l.rules, rule)
+		}
+	}
 }
 
 // rbac has the state of the conversion of permissions.
@@ -97,20 +114,11 @@ func (r *rbac) convertBinding(o *bundle.Object, ref rbacv1.RoleRef, subjects []r
 
 func (r *rbac) give(binding *bundle.Object, to *grants, rules []any) {
 	if binding.GetKind() == "ClusterRoleBinding" {
-		to.cluster = union(to.cluster, rules)
+		to.cluster.add(rules)
 		return
 	}
-	to.namespaced = union(to.namespaced, rules)
+	to.namespaced.add(rules)
 	r.widened = append(r.widened, binding.GetName())
-}
-
-func union(all, more []any) []any {
-	for _, rule := range more {
-		if !slices.ContainsFunc(all, func(known any) bool { return equality.Semantic.DeepEqual(known, rule) }) {
-			all = append(all, rule)
-		}
-	}
-	return all
 }
 
 // find returns the role of a binding; nil if it is not in the input.
@@ -177,16 +185,12 @@ func (r *rbac) checkAccount(o *bundle.Object, account *corev1.ServiceAccount) {
 // list writes the permissions into the ClusterServiceVersion. An account without rules is named, so that it is created.
 func (r *rbac) list() {
 	for _, name := range slices.Sorted(maps.Keys(r.accounts)) {
-		account := r.accounts[name]
-		if len(account.cluster) > 0 {
-			r.cluster = append(r.cluster, map[string]any{"serviceAccountName": name, "rules": account.cluster})
+		cluster, namespaced := r.accounts[name].cluster.rules, r.accounts[name].namespaced.rules
+		if len(cluster) > 0 {
+			r.cluster = append(r.cluster, map[string]any{"serviceAccountName": name, "rules": cluster})
 		}
-		if len(account.namespaced) > 0 || len(account.cluster) == 0 && name != "default" {
-			rules := account.namespaced
-			if rules == nil {
-				rules = []any{}
-			}
-			r.permissions = append(r.permissions, map[string]any{"serviceAccountName": name, "rules": rules})
+		if len(namespaced) > 0 || len(cluster) == 0 && name != "default" {
+			r.permissions = append(r.permissions, map[string]any{"serviceAccountName": name, "rules": append([]any{}, namespaced...)})
 		}
 	}
 	if len(r.widened) > 0 {

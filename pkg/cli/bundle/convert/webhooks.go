@@ -234,11 +234,12 @@ func isEmpty(value any) bool {
 // generateName returns a name that no other webhook of the bundle has.
 func (c *converter) generateName(o *bundle.Object, path, name string) string {
 	unique := name
-	for n := 2; c.generateNames.Has(unique); n++ {
+	for c.generateNames[unique] > 0 {
+		c.generateNames[name]++
 		first, rest, _ := strings.Cut(name, ".")
-		unique = fmt.Sprintf("%s-%d.%s", first, n, rest)
+		unique = fmt.Sprintf("%s-%d.%s", first, c.generateNames[name], rest)
 	}
-	c.generateNames.Insert(unique)
+	c.generateNames[unique] = 1
 	if unique != name {
 		c.report(Warning, o, path, fmt.Sprintf("another webhook has the name %s: in the bundle, this webhook has the name %s", name, unique), "give each webhook a name of its own, among webhooks of all types")
 	}
