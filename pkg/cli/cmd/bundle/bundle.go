@@ -1,4 +1,4 @@
-// Package bundle has the commands that validate, show, install, upgrade and uninstall bundles.
+// Package bundle has the commands that convert manifests to bundles, and validate, show, install, upgrade and uninstall bundles.
 package bundle
 
 import "github.com/spf13/cobra"

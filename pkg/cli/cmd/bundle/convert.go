@@ -31,7 +31,7 @@ permissions, webhook configurations and CustomResourceDefinitions become parts o
 kinds that a bundle may have become files. The objects of cert-manager and the Services of webhooks are left out: the
 manager creates certificates and Services.
 
-- is the standard input. A directory is read with its subdirectories: files whose names end in .yaml, .yml or .json.
+The argument - is the standard input. A directory is read with its subdirectories: files whose names end in .yaml, .yml or .json.
 
 The command prints a finding for each part of the input that a bundle cannot express, or expresses in another way. It needs no
 cluster. The exit code is 1 when a finding is an error: the bundle is written, and lacks a part of the operator.`,
