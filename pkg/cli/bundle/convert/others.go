@@ -125,19 +125,27 @@ func (c *converter) checkNamespace(o *bundle.Object, value any, at string) {
 		return
 	}
 	name := regexp.MustCompile(`(^|[^a-z0-9-])` + regexp.QuoteMeta(home) + `($|[^a-z0-9-])`)
-	if field := find(value, at, name.MatchString); field != "" {
+	// Other objects often have the name of the namespace, too.
+	isNamespace := regexp.MustCompile(`(?i)namespace|\.matchNames|\.` + regexp.QuoteMeta(home) + `($|[^a-z0-9-])`)
+	names := func(field, text string) bool { return name.MatchString(text) && isNamespace.MatchString(field+"="+text) }
+	if field := find(value, at, names); field != "" {
 		c.report(Note, o, field, fmt.Sprintf("the value names the namespace %s, and an administrator can choose another one", home), "read the namespace from the field metadata.namespace of the pod, if it is for a program; otherwise document that the operator needs this namespace")
 	}
 }
 
-// find returns the path of the first text that matches; empty for none.
-func find(value any, at string, matches func(string) bool) string {
+// find returns the path of the first text that matches, with its path; empty for none. A variable is one text with its name.
+func find(value any, at string, matches func(field, text string) bool) string {
 	switch v := value.(type) {
 	case string:
-		if matches(v) {
+		if matches(at, v) {
 			return at
 		}
 	case map[string]any:
+		name, named := v["name"].(string)
+		text, is := v["value"].(string)
+		if named && is && matches(at, name+"="+text) {
+			return at + ".value"
+		}
 		for _, key := range slices.Sorted(maps.Keys(v)) {
 			if field := find(v[key], at+"."+key, matches); field != "" {
 				return field

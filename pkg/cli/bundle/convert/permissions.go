@@ -217,10 +217,10 @@ func (r *rbac) checkWebhookPermissions() {
 }
 
 func changesWebhooks(rule rbacv1.PolicyRule) bool {
-	any := func(list []string, names ...string) bool {
+	has := func(list []string, names ...string) bool {
 		return slices.ContainsFunc(list, func(item string) bool { return slices.Contains(names, item) })
 	}
-	return any(rule.APIGroups, admissionregistrationv1.GroupName) &&
-		any(rule.Resources, "validatingwebhookconfigurations", "mutatingwebhookconfigurations", "*") &&
-		any(rule.Verbs, "create", "update", "patch", "*")
+	return has(rule.APIGroups, admissionregistrationv1.GroupName) &&
+		has(rule.Resources, "validatingwebhookconfigurations", "mutatingwebhookconfigurations", "*") &&
+		has(rule.Verbs, "create", "update", "patch", "*")
 }

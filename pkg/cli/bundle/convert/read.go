@@ -18,17 +18,31 @@ import (
 // are written.
 func Read(files map[string][]byte) ([]*bundle.Object, []Finding, error) {
 	objects, problems := bundle.ReadManifests(files)
-	fatal := lists.Filter(problems, func(p bundle.Problem) bool { return p.Kind.Fatal() })
+	fatal := lists.Filter(problems, func(p bundle.Problem) bool { return p.Kind.Fatal() || isJoined(p) })
 	if len(fatal) > 0 {
 		if err := unresolved(files, fatal); err != nil {
 			return nil, nil, err
 		}
-		return nil, nil, errors.Join(lists.Map(fatal, func(p bundle.Problem) error { return errors.New(p.String()) })...)
+		return nil, nil, errors.Join(lists.Map(fatal, message)...)
 	}
 	findings := lists.Map(problems, func(p bundle.Problem) Finding {
 		return Finding{Level: Warning, Object: fmt.Sprintf("%s:%d", p.File, p.Line), Path: p.Path, What: p.Detail, Remedy: p.Remedy}
 	})
 	return objects, findings, nil
+}
+
+// isJoined reports whether a document has several objects, because a separator is missing between them. Only the last one
+// would be read.
+func isJoined(p bundle.Problem) bool {
+	return p.Kind == bundle.RepeatedField && strings.Contains(p.Detail, `"apiVersion"`)
+}
+
+// message is the error of a problem.
+func message(p bundle.Problem) error {
+	if isJoined(p) {
+		p.Detail, p.Remedy = "two objects are in one document", "write a line --- between them"
+	}
+	return errors.New(p.String())
 }
 
 const opening = "{{"
