@@ -8,8 +8,11 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/utils/ptr"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle/show"
@@ -88,47 +91,47 @@ func (c *converter) checkDeployment(d *deployment) {
 
 // replaceCertificates changes the volumes with the certificate of a webhook in a Deployment that webhooks call.
 func (c *converter) replaceCertificates(d *deployment) {
-	read := false
+	read, mounts := false, d.mounts()
+	unmounted, removed := sets.New[string](), sets.New[string]()
 	for i, volume := range d.pod().Volumes {
-		if volume.Secret == nil {
+		if volume.Secret == nil || unmounted.Has(volume.Name) || removed.Has(volume.Name) {
 			continue
 		}
-		at := d.mountsOf(volume.Name)
-		replaced := slices.DeleteFunc(slices.Clone(at), func(m corev1.VolumeMount) bool { return managersPaths[path.Clean(m.MountPath)] == nil })
+		at, ofCertificate := mounts[volume.Name], c.certificateSecrets.Has(volume.Secret.SecretName)
+		replaced := lists.Filter(at, isManagers)
 		if len(replaced) > 0 {
-			read = true
+			unmounted.Insert(volume.Name)
 			c.checkFiles(d, i, volume.Secret.Items, path.Clean(replaced[0].MountPath))
-			d.removeMounts(volume.Name)
 		}
-		field := fmt.Sprintf("spec.template.spec.volumes[%d]", i)
 		switch others := len(at) - len(replaced); {
-		case others == 0 && (len(replaced) > 0 || c.certificateSecrets.Has(volume.Secret.SecretName)):
-			d.removeVolume(volume.Name)
-		case others > 0 && c.certificateSecrets.Has(volume.Secret.SecretName):
+		case others == 0 && (len(replaced) > 0 || ofCertificate):
+			removed.Insert(volume.Name)
+		case others > 0 && ofCertificate:
 			read = true
-			c.useManagersSecret(d, field, volume, at)
+			c.useManagersSecret(d, i, at)
 		}
 	}
-	mounts := slices.ContainsFunc(d.pod().Containers, func(container corev1.Container) bool {
-		return slices.ContainsFunc(container.VolumeMounts, func(m corev1.VolumeMount) bool { return managersPaths[path.Clean(m.MountPath)] != nil })
-	})
-	if !read && !mounts {
+	d.remove(unmounted, removed)
+	managers := func(all []corev1.VolumeMount) bool { return slices.ContainsFunc(all, isManagers) }
+	if !read && !slices.ContainsFunc(slices.Collect(maps.Values(mounts)), managers) {
 		c.report(Warning, d.object, "spec.template.spec.volumes",
 			fmt.Sprintf("the Deployment serves webhooks, and mounts no certificate of the input. The manager mounts one at %s, with the files tls.crt and tls.key", wellknown.MountWebhookCert),
 			"check that the server reads these files, and switch off any other way in which it gets a certificate")
 	}
 }
 
+// isManagers reports whether a mount is at one of the manager's paths.
+func isManagers(m corev1.VolumeMount) bool { return managersPaths[path.Clean(m.MountPath)] != nil }
+
 // useManagersSecret lets a volume that is mounted at another path have the certificate of the manager.
-func (c *converter) useManagersSecret(d *deployment, field string, volume corev1.Volume, mounts []corev1.VolumeMount) {
+func (c *converter) useManagersSecret(d *deployment, i int, mounts []corev1.VolumeMount) {
+	volume, field := d.pod().Volumes[i], fmt.Sprintf("spec.template.spec.volumes[%d]", i)
 	secret := names.Secret(names.Service(d.typed.Name))
-	for _, v := range d.volumes() {
-		fields, _ := v.(map[string]any)
-		if source, is := fields["secret"].(map[string]any); is && fields["name"] == volume.Name {
-			source["secretName"] = secret
-		}
+	written, _ := d.podFields()["volumes"].([]any)
+	if err := unstructured.SetNestedField(written[i].(map[string]any), secret, "secret", "secretName"); err != nil {
+		panic(err) // the Deployment was decoded: the volume has a Secret
 	}
-	other := slices.IndexFunc(mounts, func(m corev1.VolumeMount) bool { return managersPaths[path.Clean(m.MountPath)] == nil })
+	other := slices.IndexFunc(mounts, func(m corev1.VolumeMount) bool { return !isManagers(m) })
 	what := fmt.Sprintf("the server reads the certificate at %s, and the manager mounts it at %s. The volume has the Secret %s of the manager instead of %s", mounts[other].MountPath, wellknown.MountWebhookCert, secret, volume.Secret.SecretName)
 	if slices.ContainsFunc(mounts, func(m corev1.VolumeMount) bool { return m.SubPath != "" }) {
 		what += ". A mount with subPath is never updated: the server does not get renewed certificates"
@@ -155,14 +158,12 @@ func (c *converter) checkFiles(d *deployment, volume int, items []corev1.KeyToPa
 	}
 }
 
-// mountsOf returns the mounts of a volume in all containers.
-func (d *deployment) mountsOf(volume string) []corev1.VolumeMount {
-	var all []corev1.VolumeMount
+// mounts returns the mounts of all containers, by the name of the volume.
+func (d *deployment) mounts() map[string][]corev1.VolumeMount {
+	all := map[string][]corev1.VolumeMount{}
 	for _, container := range slices.Concat(d.pod().InitContainers, d.pod().Containers) {
 		for _, m := range container.VolumeMounts {
-			if m.Name == volume {
-				all = append(all, m)
-			}
+			all[m.Name] = append(all[m.Name], m)
 		}
 	}
 	return all
@@ -175,27 +176,23 @@ func (d *deployment) podFields() map[string]any {
 	return pod
 }
 
-func (d *deployment) volumes() []any {
-	volumes, _ := d.podFields()["volumes"].([]any)
-	return volumes
-}
-
-func (d *deployment) removeVolume(name string) {
-	replaceList(d.podFields(), "volumes", func(fields map[string]any) bool { return fields["name"] == name })
-}
-
-// removeMounts removes the mounts of a volume at the manager's paths.
-func (d *deployment) removeMounts(volume string) {
+// remove removes volumes, and mounts of volumes at the manager's paths.
+func (d *deployment) remove(unmounted, volumes sets.Set[string]) {
 	for _, field := range []string{"initContainers", "containers"} {
 		containers, _ := d.podFields()[field].([]any)
 		for _, container := range containers {
 			fields, _ := container.(map[string]any)
-			replaceList(fields, "volumeMounts", func(fields map[string]any) bool {
-				at, _ := fields["mountPath"].(string)
-				return fields["name"] == volume && managersPaths[path.Clean(at)] != nil
+			replaceList(fields, "volumeMounts", func(mount map[string]any) bool {
+				name, _ := mount["name"].(string)
+				at, _ := mount["mountPath"].(string)
+				return unmounted.Has(name) && managersPaths[path.Clean(at)] != nil
 			})
 		}
 	}
+	replaceList(d.podFields(), "volumes", func(volume map[string]any) bool {
+		name, _ := volume["name"].(string)
+		return volumes.Has(name)
+	})
 }
 
 // replaceList removes items from a list, and the list if it is then empty.

@@ -13,7 +13,7 @@ import (
 
 // files returns the texts of the bundle, one object in each file.
 func (c *converter) files(csv map[string]any) (map[string]string, error) {
-	files := map[string]string{}
+	files, used := map[string]string{}, map[string]int{}
 	add := func(name string, value any) error {
 		text, err := yaml.Marshal(value)
 		files[name] = string(text)
@@ -33,8 +33,9 @@ func (c *converter) files(csv map[string]any) (map[string]string, error) {
 	for _, o := range c.manifests {
 		stem := fileName(o)
 		name := "manifests/" + stem + ".yaml"
-		for n := 2; files[name] != ""; n++ {
-			name = fmt.Sprintf("manifests/%s_%d.yaml", stem, n)
+		for files[name] != "" {
+			used[stem]++
+			name = fmt.Sprintf("manifests/%s_%d.yaml", stem, used[stem]+1)
 		}
 		if err := add(name, o.Object); err != nil {
 			return nil, err

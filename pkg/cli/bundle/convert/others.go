@@ -127,7 +127,9 @@ func (c *converter) checkNamespace(o *bundle.Object, value any, at string) {
 	name := regexp.MustCompile(`(^|[^a-z0-9-])` + regexp.QuoteMeta(home) + `($|[^a-z0-9-])`)
 	// Other objects often have the name of the namespace, too.
 	isNamespace := regexp.MustCompile(`(?i)namespace|\.matchNames|\.` + regexp.QuoteMeta(home) + `($|[^a-z0-9-])`)
-	names := func(field, text string) bool { return name.MatchString(text) && isNamespace.MatchString(field+"="+text) }
+	names := func(field, text string) bool {
+		return name.MatchString(text) && isNamespace.MatchString(field+"="+text)
+	}
 	if field := find(value, at, names); field != "" {
 		c.report(Note, o, field, fmt.Sprintf("the value names the namespace %s, and an administrator can choose another one", home), "read the namespace from the field metadata.namespace of the pod, if it is for a program; otherwise document that the operator needs this namespace")
 	}
