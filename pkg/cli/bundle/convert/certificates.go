@@ -42,7 +42,7 @@ func (c *converter) convertCertificates() {
 		if users := c.secretUsers[secret]; len(users) > 0 {
 			what += fmt.Sprintf(". No pod starts until the Secret %s exists: %s", secret, strings.Join(users, ", "))
 		}
-		c.report(Warning, o, "spec.secretName", what, "remove the volume and the arguments that use the Secret, or document that an administrator creates the Certificate")
+		c.report(Warning, o, "spec.secretName", what, "remove the volume and the arguments that use the Secret, or document that an administrator creates the Certificate and its issuer")
 	}
 	for _, o := range issuers {
 		c.checkIssuer(o, serving[o.GetName()], all[o.GetName()])

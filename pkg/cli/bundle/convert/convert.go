@@ -83,8 +83,15 @@ func Convert(objects []*bundle.Object, o Options) (Result, error) {
 	c.finishDeployments()
 	csv := c.clusterServiceVersion()
 	files, err := c.files(csv)
-	slices.SortStableFunc(c.findings, func(a, b Finding) int { return a.Level.rank() - b.Level.rank() })
-	return Result{Files: files, Findings: c.findings}, err
+	result := Result{Files: files}
+	result.Add(c.findings)
+	return result, err
+}
+
+// Add adds findings in the order of their levels.
+func (r *Result) Add(findings []Finding) {
+	r.Findings = slices.Concat(r.Findings, findings)
+	slices.SortStableFunc(r.Findings, func(a, b Finding) int { return a.Level.rank() - b.Level.rank() })
 }
 
 // converter has the state of one conversion.

@@ -12,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/utils/ptr"
 
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
@@ -87,7 +89,20 @@ func (c *converter) checkDeployment(d *deployment) {
 		c.report(Warning, d.object, "metadata.annotations", "the Deployments of a bundle have no annotations: the bundle lacks "+strings.Join(lost, ", "), "if a program needs them, set them on the pods, in spec.template.metadata.annotations")
 	}
 	c.checkNamespace(d.object, d.spec, "spec")
+	for i, container := range d.pod().Containers {
+		for j, variable := range container.Env {
+			if from := variable.ValueFrom; variable.Name == watchVariable && from != nil && from.FieldRef != nil && from.FieldRef.FieldPath == "metadata.namespace" {
+				c.report(Warning, d.object, fmt.Sprintf("spec.template.spec.containers[%d].env[%d].valueFrom", i, j), "the operator watches its own namespace, whichever namespaces its OperatorGroup names", "if the operator reads a list of namespaces, and watches all for an empty text, write the fieldPath "+targetsPath)
+			}
+		}
+	}
 }
+
+const (
+	// watchVariable is the variable by which many operators read what they watch.
+	watchVariable = "WATCH_NAMESPACE"
+	targetsPath   = "metadata.annotations['" + operatorsv1.OperatorGroupTargetsAnnotationKey + "']"
+)
 
 // replaceCertificates changes the volumes with the certificate of a webhook in a Deployment that webhooks call.
 func (c *converter) replaceCertificates(d *deployment) {

@@ -70,7 +70,7 @@ func convertTo(out output.Writer, commands, dir string, files map[string][]byte,
 	if err := writeFiles(dir, result.Files); err != nil {
 		return err
 	}
-	result.Findings = append(read, result.Findings...)
+	result.Add(read)
 	for _, f := range result.Findings {
 		f.Print(out)
 	}
