@@ -32,7 +32,7 @@ type Options struct {
 func (o Options) Validate() error {
 	var errs []error
 	if problems := validation.IsDNS1123Label(o.Name); len(problems) > 0 {
-		errs = append(errs, fmt.Errorf("--name %q: name the package of the operator: %s", o.Name, problems[0]))
+		errs = append(errs, fmt.Errorf("--name %q: name the package of the operator, in up to 63 lower case letters, digits and '-', such as shop-operator", o.Name))
 	}
 	if _, err := semver.Parse(o.Version); err != nil {
 		errs = append(errs, fmt.Errorf("--version %q: use a semantic version, such as 0.1.0", o.Version))
@@ -42,7 +42,7 @@ func (o Options) Validate() error {
 		errs = append(errs, fmt.Errorf("--name and --version: the ClusterServiceVersion would have the name %q, and OLM allows %d characters: use a shorter name", name, validation.LabelValueMaxLength))
 	}
 	if problems := validation.IsDNS1123Subdomain(o.Channel); len(problems) > 0 {
-		errs = append(errs, fmt.Errorf("--channel %q: use the name of a channel, such as stable: %s", o.Channel, problems[0]))
+		errs = append(errs, fmt.Errorf("--channel %q: use the name of a channel in lower case letters, digits, '.' and '-', such as stable", o.Channel))
 	}
 	return errors.Join(errs...)
 }
