@@ -36,7 +36,7 @@ func TestInstallationCostsTheseRequests(t *testing.T) {
 func costs(t *testing.T, patience time.Duration, until operatorsv1alpha1.ClusterServiceVersionPhase, more []string) {
 	e := newGroupEnv(t)
 	m := e.manage(untilTheCachesShow, func(o *controller.Options) { o.Rollout.StatusDelay = patience })
-	e.eventually("the manager has filled its caches", func() (bool, any) { return m.passes("OperatorGroup") > 0, nil })
+	e.groupIsReported()
 	since := auditEnd(e)
 	e.create(csv("operator.v1", "server"))
 	e.eventually("there is a Deployment", func() (bool, any) {

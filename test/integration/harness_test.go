@@ -97,6 +97,15 @@ func newOwnNamespaceEnv(t *testing.T) *env {
 	return operating(e, namespaces(e.namespace))
 }
 
+// groupIsReported waits until a manager has filled its caches and has written the status of the OperatorGroup.
+func (e *env) groupIsReported() {
+	e.Helper()
+	e.eventually("the OperatorGroup has a status", func() (bool, any) {
+		status := kube.Get(e, e.olm.OperatorGroups(e.namespace), "og").Status
+		return len(status.Namespaces) > 0, status
+	})
+}
+
 // operating adds an OperatorGroup. All Deployments of the test become available, except for some.
 func operating(e *env, spec operatorsv1.OperatorGroupSpec, except ...string) *env {
 	e.Helper()

@@ -361,10 +361,7 @@ func TestSubscriptionArrivesAfterItsVersion(t *testing.T) {
 	e := newOwnNamespaceEnv(t)
 	late := e.freezer("/subscriptions")
 	m := manageThrough(e, late.config)
-	e.eventually("the manager has filled its caches, and has written the status of the group", func() (bool, any) {
-		group := kube.Get(e, e.olm.OperatorGroups(e.namespace), "og")
-		return len(group.Status.Namespaces) > 0, group.Status
-	})
+	e.groupIsReported()
 	late.freeze()
 	subscribe(e, &operatorsv1alpha1.SubscriptionConfig{Annotations: map[string]string{wellknown.AnnotationCertificateProvider: "none"}})
 	since := auditEnd(e)
