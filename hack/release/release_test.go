@@ -135,6 +135,38 @@ func TestProvenanceOf(t *testing.T) {
 	sameJSON(t, []resource{{URI: "git+" + repository + "@refs/tags/v0.1.0", Digest: map[string]string{"gitCommit": "0123"}}}, s.Predicate.BuildDefinition.ResolvedDependencies)
 }
 
+func TestChartHasVersionAndDigest(t *testing.T) {
+	files, err := readChart(os.DirFS("../../charts"), "v0.1.0", "sha256:abc")
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts := map[string]string{}
+	for _, f := range files {
+		texts[f.name] = string(f.content)
+	}
+	for name, lines := range map[string][]string{
+		"olm-webhook-manager/Chart.yaml":  {"version: 0.1.0", "appVersion: v0.1.0"},
+		"olm-webhook-manager/values.yaml": {"  digest: sha256:abc"},
+	} {
+		for _, line := range lines {
+			if !strings.Contains(texts[name], "\n"+line+"\n") {
+				t.Errorf("%s lacks the line %q:\n%s", name, line, texts[name])
+			}
+		}
+	}
+	_, err = replaceLines("\na\n", map[string]string{"b": "c"})
+	wantError(t, `the line "b" once`, err)
+}
+
+func TestOverlayNamesDigest(t *testing.T) {
+	overlay := overlayOf([]string{"crds", "manager"}, image{"docker.io/x:v0.1.0", "sha256:bb"})
+	for _, want := range []string{"- ../../../manifests/crds\n- ../../../manifests/manager\n", "value: docker.io/x:v0.1.0@sha256:bb"} {
+		if !strings.Contains(overlay, want) {
+			t.Errorf("the overlay lacks %q:\n%s", want, overlay)
+		}
+	}
+}
+
 func wantError(t *testing.T, want string, err error) {
 	t.Helper()
 	if err == nil || !strings.Contains(err.Error(), want) {
