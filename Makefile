@@ -78,7 +78,7 @@ govulncheck: ## Search for known vulnerabilities, where the database can be reac
 .PHONY: build
 build: ## Build the manager and the plugin of kubectl into bin/
 	for program in olm-webhook-manager kubectl-webhooks; do \
-	  VERSION="$${VERSION-$$(git describe --tags --always --dirty 2>/dev/null)}" COMMIT="$$(git rev-parse HEAD 2>/dev/null)" ./hack/build.sh bin/$$program ./cmd/$$program || exit; \
+	  VERSION="$${VERSION-$$(git describe --tags --match 'v*' --always --dirty 2>/dev/null)}" COMMIT="$$(git rev-parse HEAD 2>/dev/null)" ./hack/build.sh bin/$$program ./cmd/$$program || exit; \
 	done
 
 .PHONY: clean
@@ -208,6 +208,11 @@ images: image ## Build the examples' image archives too
 .PHONY: release
 release: ## Write the files of a release of this commit into out/release/VERSION; with COSIGN_KEY, cosign signs the checksums
 	go run -C hack/release . -version "$(VERSION)" -out $(CURDIR)/out/release/$(VERSION) $(if $(COSIGN_KEY),-key "$(COSIGN_KEY)")
+
+# The image, the checksums and the bytes of a release do not depend on the directory, the environment and what is cached.
+.PHONY: release-check
+release-check: ## Check out/release/VERSION: checksums, krew, the chart, and a second build elsewhere, without a cache, gives the same bytes
+	./hack/release-check.sh "$(VERSION)"
 
 .PHONY: chart
 chart: ## Package the Helm chart into out/; VERSION=X.Y.Z is its version and the tag of its image

@@ -17,7 +17,7 @@ func (r *release) writeKrew(context.Context) error {
 	if err != nil {
 		return err
 	}
-	return r.store("krew-webhooks.yaml", text)
+	return r.store("webhooks.yaml", text)
 }
 
 type krewPlugin struct {

@@ -14,10 +14,20 @@ import (
 
 const certManagerGroup = "cert-manager.io"
 
-// convertCertificates leaves out the objects of cert-manager, and Secrets with a serving certificate. The manager creates
-// the certificates of webhooks.
+// certificates converts the objects of cert-manager, and Secrets with a serving certificate.
+type certificates struct {
+	*converter
+	secretUsers map[string][]string // the fields that refer to a Secret which is not optional
+}
+
+// convertCertificates leaves out what the manager creates: the certificates of webhooks.
 func (c *converter) convertCertificates() {
-	c.secretUsers = secretUsers(c.deployments)
+	certs := &certificates{converter: c, secretUsers: secretUsers(c.deployments)}
+	certs.convertCertManager()
+	certs.leaveOutServingSecrets()
+}
+
+func (c *certificates) convertCertManager() {
 	var issuers []*bundle.Object
 	serving, all := map[string]bool{}, map[string]bool{} // the names of issuers
 	for _, o := range c.objects {
@@ -47,11 +57,10 @@ func (c *converter) convertCertificates() {
 	for _, o := range issuers {
 		c.checkIssuer(o, serving[o.GetName()], all[o.GetName()])
 	}
-	c.leaveOutServingSecrets()
 }
 
 // servesWebhooks reports whether a Certificate is for webhooks: its CA is injected into them, or it has the name of their Service.
-func (c *converter) servesWebhooks(o *bundle.Object) bool {
+func (c *certificates) servesWebhooks(o *bundle.Object) bool {
 	for from := range c.injected {
 		namespace, name, _ := strings.Cut(from, "/")
 		if name == o.GetName() && (namespace == o.GetNamespace() || c.own(namespace) && c.own(o.GetNamespace())) {
@@ -63,7 +72,7 @@ func (c *converter) servesWebhooks(o *bundle.Object) bool {
 }
 
 // isServiceName reports whether a DNS name is that of a Service that webhooks call.
-func (c *converter) isServiceName(dns string) bool {
+func (c *certificates) isServiceName(dns string) bool {
 	return slices.ContainsFunc(c.services, func(s *calledService) bool {
 		rest, of := strings.CutPrefix(dns, s.typed.Name)
 		return s.called.Len() > 0 && of && (rest == "" || rest[0] == '.')
@@ -73,7 +82,7 @@ func (c *converter) isServiceName(dns string) bool {
 // policyFields are the fields of a Certificate that an administrator can choose for the manager's certificates.
 var policyFields = []string{"duration", "renewBefore", "renewBeforePercentage", "privateKey"}
 
-func (c *converter) checkServing(o *bundle.Object) {
+func (c *certificates) checkServing(o *bundle.Object) {
 	spec, _ := o.Object["spec"].(map[string]any)
 	names, _, _ := unstructured.NestedStringSlice(spec, "dnsNames")
 	other := lists.Filter(names, func(name string) bool { return !c.isServiceName(name) })
@@ -94,7 +103,7 @@ func (c *converter) checkServing(o *bundle.Object) {
 }
 
 // checkIssuer reports issuers with a purpose that the manager's own CA does not have.
-func (c *converter) checkIssuer(o *bundle.Object, serving, used bool) {
+func (c *certificates) checkIssuer(o *bundle.Object, serving, used bool) {
 	spec, _ := o.Object["spec"].(map[string]any)
 	local := spec["selfSigned"] != nil || spec["ca"] != nil
 	switch {
@@ -109,7 +118,7 @@ func (c *converter) checkIssuer(o *bundle.Object, serving, used bool) {
 }
 
 // leaveOutServingSecrets leaves out the Secrets in which Helm charts store certificates that they create.
-func (c *converter) leaveOutServingSecrets() {
+func (c *certificates) leaveOutServingSecrets() {
 	for _, o := range c.objects {
 		secret, is := o.Typed.(*corev1.Secret)
 		if !is || !c.own(secret.Namespace) || !slices.ContainsFunc(c.deployments, func(d *deployment) bool { return d.called && mountsSecret(d.pod(), secret.Name) }) {

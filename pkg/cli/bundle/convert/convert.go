@@ -111,9 +111,8 @@ type converter struct {
 	conditions    map[string]any  // matchConditions, by generateName
 	converts      bool            // has a conversion webhook
 
-	injected           sets.Set[string]    // the Certificates whose CA cert-manager injects, as namespace/name
-	secretUsers        map[string][]string // the fields that refer to a Secret which is not optional
-	certificateSecrets sets.Set[string]    // the Secrets that the manager's certificate replaces
+	injected           sets.Set[string] // the Certificates whose CA cert-manager injects, as namespace/name
+	certificateSecrets sets.Set[string] // the Secrets that the manager's certificate replaces
 
 	owned       []any
 	examples    []any
