@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// checkedOut refuses changes that are not committed: nobody could build the release again.
+// checkedOut refuses changes that are not committed: a release with them could not be built again.
 func checkedOut(ctx context.Context) (tree, error) {
 	root, err := git(ctx, ".", "rev-parse", "--show-toplevel")
 	if err != nil {
