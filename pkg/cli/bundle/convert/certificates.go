@@ -7,12 +7,16 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
 )
 
 const certManagerGroup = "cert-manager.io"
+
+var certificateKind = schema.GroupKind{Group: certManagerGroup, Kind: "Certificate"}
 
 // certificates converts the objects of cert-manager, and Secrets with a serving certificate.
 type certificates struct {
@@ -35,7 +39,7 @@ func (c *certificates) convertCertManager() {
 			continue
 		}
 		c.handled[o] = true
-		if o.GetKind() != "Certificate" {
+		if !groupkind.Is(o, certificateKind) {
 			issuers = append(issuers, o)
 			continue
 		}

@@ -44,7 +44,10 @@ func (c *converter) convertServices() {
 }
 
 // workloads are the kinds that run pods. OLM installs Deployments only.
-var workloads = []string{"CronJob", "DaemonSet", "Job", "Pod", "ReplicaSet", "ReplicationController", "StatefulSet"}
+var workloads = []schema.GroupKind{
+	{Group: "apps", Kind: "DaemonSet"}, {Group: "apps", Kind: "ReplicaSet"}, {Group: "apps", Kind: "StatefulSet"},
+	{Group: "batch", Kind: "CronJob"}, {Group: "batch", Kind: "Job"}, {Kind: "Pod"}, {Kind: "ReplicationController"},
+}
 
 var apiService = schema.GroupKind{Group: apiregistrationv1.GroupName, Kind: "APIService"}
 
@@ -63,8 +66,8 @@ func (c *converter) convertOthers() {
 			c.addExample(o)
 		case kind == groupkind.ClusterServiceVersion:
 			c.report(Error, o, "kind", "the input has a ClusterServiceVersion, and the command writes one: this one is not in the bundle", "if the input is a bundle, check it with bundle validate; otherwise remove the object")
-		case len(refusals) > 0 && slices.Contains(workloads, o.GetKind()):
-			c.report(Error, o, "kind", fmt.Sprintf("a bundle installs Deployments only: the %s is not in the bundle", o.GetKind()), "run the program in a Deployment, or let the operator create the object")
+		case len(refusals) > 0 && slices.Contains(workloads, kind):
+			c.report(Error, o, "kind", fmt.Sprintf("a bundle installs Deployments only: the %s is not in the bundle", kind.Kind), "run the program in a Deployment, or let the operator create the object")
 		case kind == apiService:
 			c.report(Error, o, "kind", "a bundle declares APIServices in the ClusterServiceVersion: the object is not in the bundle", "add an entry to spec.apiservicedefinitions.owned of the ClusterServiceVersion")
 		case len(refusals) > 0 && refusals[0].Path == "apiVersion":

@@ -113,7 +113,7 @@ func (r *rbac) convertBinding(o *bundle.Object, ref rbacv1.RoleRef, subjects []r
 }
 
 func (r *rbac) give(binding *bundle.Object, to *grants, rules []any) {
-	if binding.GetKind() == "ClusterRoleBinding" {
+	if _, cluster := binding.Typed.(*rbacv1.ClusterRoleBinding); cluster {
 		to.cluster.add(rules)
 		return
 	}
