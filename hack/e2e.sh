@@ -14,7 +14,9 @@ for example in "${examples[@]}"; do
   ./hack/image.sh "$example" "./examples/$example"
 done
 ./hack/image.sh hook ./test/e2e/hook
-./hack/deploy.sh "${examples[@]}" hook
+types=(validating mutating conversion)
+./hack/initoperators.sh "${types[@]}"
+./hack/deploy.sh "${examples[@]}" hook "${types[@]/#/init-}"
 
 # Tests wait for the cluster more than they use the machine, so more of them run side by side
 # than it has cores; how many of them put it under load at once, the tests see to.
