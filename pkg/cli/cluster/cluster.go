@@ -4,15 +4,12 @@ package cluster
 import (
 	"cmp"
 	"context"
-	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	discoveryv1 "k8s.io/api/discovery/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apiextensions "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
@@ -30,7 +27,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/doctor"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/olmclient"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/route"
 )
 
 // Cluster reads a cluster with the permissions of one user.
@@ -175,74 +171,4 @@ func (c *Cluster) Names(ctx context.Context, resource schema.GroupVersionResourc
 		return nil, err
 	}
 	return lists.Map(list.Items, func(object metav1.PartialObjectMetadata) string { return object.Name }), nil
-}
-
-type backend struct {
-	service *corev1.Service
-	slices  []*discoveryv1.EndpointSlice
-}
-
-func (c *Cluster) backends(ctx context.Context, facts doctor.Facts) (map[types.NamespacedName]backend, error) {
-	backends := map[types.NamespacedName]backend{}
-	for _, w := range facts.Webhooks {
-		if _, known := backends[w.Service]; known || w.URL != "" {
-			continue
-		}
-		service, err := c.Kube.CoreV1().Services(w.Service.Namespace).Get(ctx, w.Service.Name, metav1.GetOptions{})
-		if apierrors.IsNotFound(err) {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		endpoints, err := c.Kube.DiscoveryV1().EndpointSlices(w.Service.Namespace).List(ctx, metav1.ListOptions{LabelSelector: discoveryv1.LabelServiceName + "=" + w.Service.Name})
-		if err != nil {
-			return nil, err
-		}
-		b := backend{service: service}
-		for i := range endpoints.Items {
-			b.slices = append(b.slices, &endpoints.Items[i])
-		}
-		backends[w.Service] = b
-		if facts.Services[w.Service], err = c.service(ctx, b); err != nil {
-			return nil, err
-		}
-	}
-	return backends, nil
-}
-
-func (c *Cluster) service(ctx context.Context, b backend) (doctor.Service, error) {
-	spec := b.service.Spec
-	s := doctor.Service{
-		By: route.Of(b.service), ExternalName: spec.ExternalName, NodeLocal: route.NodeLocal(b.service), Ports: map[int32]int{}, Labels: b.service.Labels, Selector: spec.Selector,
-		Owner: doctor.OwnerOf(b.service.ObjectMeta), ExternalEndpoints: len(spec.Selector) == 0,
-	}
-	var pods corev1.PodList
-	if !s.ExternalEndpoints {
-		list, err := c.Kube.CoreV1().Pods(b.service.Namespace).List(ctx, metav1.ListOptions{LabelSelector: labels.SelectorFromSet(b.service.Spec.Selector).String()})
-		if err != nil {
-			return s, err
-		}
-		pods = *list
-	}
-	s.Pods = doctor.LivePods(pods.Items)
-	leftOver := func(ref *corev1.ObjectReference) bool {
-		return !s.ExternalEndpoints && doctor.LeftOver(ref, pods.Items)
-	}
-	for _, port := range spec.Ports {
-		s.Ports[port.Port] = len(slices.DeleteFunc(route.Behind(b.service, port.Port, b.slices).Ready, func(e route.Endpoint) bool { return leftOver(e.Ref) }))
-	}
-	for _, slice := range b.slices {
-		s.Slices = append(s.Slices, slice.Labels)
-		for _, e := range slice.Endpoints {
-			switch {
-			case !route.Ready(e):
-			case leftOver(e.TargetRef):
-				s.LeftOver += len(e.Addresses)
-			default:
-				s.Ready += len(e.Addresses)
-			}
-		}
-	}
-	return s, nil
 }
