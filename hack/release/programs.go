@@ -45,7 +45,7 @@ func (r *release) build(ctx context.Context, program string, p platform) (string
 	command := exec.CommandContext(ctx, filepath.Join(r.root, "hack", "build.sh"), executable, "./cmd/"+program) //nolint:gosec // G204: the arguments are ours
 	command.Dir = r.root
 	command.Env = append(os.Environ(),
-		"GOOS="+p.os, "GOARCH="+p.arch, "GOAMD64=v1", "GOARM64=v8.0", "GOFLAGS=-buildvcs=false", "GOEXPERIMENT=",
+		"GOOS="+p.os, "GOARCH="+p.arch, "GOAMD64=v1", "GOARM64=v8.0", "GOFLAGS=-buildvcs=false", "GOEXPERIMENT=", "GOFIPS140=off",
 		"VERSION="+r.version, "COMMIT="+r.commit)
 	_, err := output(command)
 	return executable, err
