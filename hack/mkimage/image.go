@@ -15,7 +15,7 @@ import (
 )
 
 // newImage does not compress: the digest then does not depend on the version of a compressor.
-func newImage(files []file, architecture, user, entrypoint string) (v1.Image, error) {
+func newImage(files []file, architecture string, runs v1.Config) (v1.Image, error) {
 	content, err := tarball(files)
 	if err != nil {
 		return nil, err
@@ -33,7 +33,7 @@ func newImage(files []file, architecture, user, entrypoint string) (v1.Image, er
 	config.OS = "linux"
 	config.Architecture = architecture
 	config.Created = v1.Time{Time: epoch}
-	config.Config = v1.Config{Entrypoint: []string{entrypoint}, User: user, WorkingDir: "/"}
+	config.Config = runs
 	return mutate.ConfigFile(image, config)
 }
 

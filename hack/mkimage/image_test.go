@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+	"testing/fstest"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
@@ -99,6 +100,30 @@ func TestSeveralArchitectures(t *testing.T) {
 
 	_, err = writeImage(archive, imageName, "1:1", []string{filepath.Join(amd, "hello"), filepath.Join(amd, "hello")}, nil)
 	installtest.Error(t, "two programs are built for amd64", err)
+}
+
+func TestBundleImage(t *testing.T) {
+	archive := filepath.Join(t.TempDir(), "bundle.tar")
+	bundle := fstest.MapFS{
+		"metadata/annotations.yaml": {Data: []byte("annotations: {operators.operatorframework.io.bundle.package.v1: shop}\n")},
+		"manifests/csv.yaml":        {Data: []byte("kind: ClusterServiceVersion\n")},
+	}
+	digest, err := writeBundleImage(archive, imageName, bundle)
+	installtest.Must(t, err)
+
+	entries := readTar(t, archive)
+	index := decode[v1.IndexManifest](t, entries["index.json"])
+	installtest.Same(t, "the digest in the archive", digest, index.Manifests[0].Digest.String())
+	manifest := decode[v1.Manifest](t, entries["blobs/sha256/"+index.Manifests[0].Digest.Hex])
+	config := decode[v1.ConfigFile](t, entries["blobs/sha256/"+manifest.Config.Digest.Hex])
+	installtest.Same(t, "the labels", map[string]string{"operators.operatorframework.io.bundle.package.v1": "shop"}, config.Config.Labels)
+	layer := filepath.Join(t.TempDir(), "layer.tar")
+	writeFile(t, layer, string(entries["blobs/sha256/"+manifest.Layers[0].Digest.Hex]))
+	installtest.Same(t, "the manifest", "kind: ClusterServiceVersion\n", string(readTar(t, layer)["manifests/csv.yaml"]))
+
+	delete(bundle, "metadata/annotations.yaml")
+	_, err = writeBundleImage(archive, imageName, bundle)
+	installtest.Error(t, "annotations.yaml", err)
 }
 
 func TestRefusals(t *testing.T) {

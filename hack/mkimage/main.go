@@ -3,6 +3,10 @@
 //
 //	go run ./hack/mkimage -o out.tar -t docker.io/olm-webhook-manager/NAME:dev [-user 65532:65532] BINARY... [HOSTFILE=/path/in/image ...]
 //
+// or with the files of a bundle, and the annotations of its metadata as labels:
+//
+//	go run ./hack/mkimage -o out.tar -t docker.io/olm-webhook-manager/NAME:dev -bundle DIRECTORY
+//
 // Several binaries are the same program for several architectures: the archive then has an index
 // with an image for each. The same input gives the same digest, which it prints. The archive is an
 // OCI image layout in a tar file, and holds the name that it is imported under.
@@ -23,15 +27,20 @@ func main() {
 	out := flag.String("o", "", "archive to write")
 	name := flag.String("t", "", "complete name of the image, such as docker.io/olm-webhook-manager/NAME:dev")
 	user := flag.String("user", "65532:65532", "user and group that the program runs as")
+	bundle := flag.String("bundle", "", "directory of a bundle, in place of a binary")
 	flag.Usage = usage
 	flag.Parse()
 	binaries := lists.Filter(flag.Args(), func(argument string) bool { return !strings.Contains(argument, "=") })
-	if *out == "" || *name == "" || len(binaries) == 0 {
+	if *out == "" || *name == "" || (len(binaries) == 0) == (*bundle == "") {
 		usage()
 		os.Exit(2)
 	}
 	extra := lists.Filter(flag.Args(), func(argument string) bool { return strings.Contains(argument, "=") })
-	digest, err := writeImage(*out, *name, *user, binaries, extra)
+	write := func() (string, error) { return writeImage(*out, *name, *user, binaries, extra) }
+	if *bundle != "" {
+		write = func() (string, error) { return writeBundleImage(*out, *name, os.DirFS(*bundle)) }
+	}
+	digest, err := write()
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "mkimage: %v\n", err)
 		os.Exit(1)
@@ -41,6 +50,7 @@ func main() {
 
 func usage() {
 	fmt.Fprintln(os.Stderr, "usage: mkimage -o ARCHIVE -t NAME [-user UID:GID] BINARY... [HOSTFILE=/path/in/image ...]")
+	fmt.Fprintln(os.Stderr, "       mkimage -o ARCHIVE -t NAME -bundle DIRECTORY")
 	flag.PrintDefaults()
 }
 
@@ -83,5 +93,5 @@ func imageOf(binary, user string, extra []string) (v1.Image, error) {
 		}
 		files = append(files, f)
 	}
-	return newImage(files, architecture, user, program.path)
+	return newImage(files, architecture, v1.Config{Entrypoint: []string{program.path}, User: user, WorkingDir: "/"})
 }

@@ -2,9 +2,6 @@ package main
 
 import (
 	"context"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 )
 
@@ -16,19 +13,22 @@ type image struct {
 
 func (i image) pinned() string { return i.name + "@" + i.digest }
 
-// writeImages writes one archive with the image of each architecture.
+// writeImages writes one archive with the image of the manager for each architecture.
 func (r *release) writeImages(ctx context.Context) error {
-	mapped := []string{}
+	var programs []string
 	for _, p := range platforms {
 		if p.os == "linux" {
-			mapped = append(mapped, r.built(managerOf, p))
+			programs = append(programs, r.built(managerOf, p))
 		}
 	}
-	name := imageOf + managerOf + ":" + r.version
-	command := exec.CommandContext(ctx, "go", append([]string{"run", "./hack/mkimage", "-o", r.path(managerOf + "_" + r.version + "_image.tar"), "-t", name}, mapped...)...) //nolint:gosec // G204: the arguments are ours
-	command.Dir = filepath.Clean(r.root)
-	command.Env = append(os.Environ(), "GOWORK=off", "CGO_ENABLED=0")
-	printed, err := output(command)
+	return r.writeImage(ctx, managerOf, programs...)
+}
+
+// writeImage passes what the image has to mkimage.
+func (r *release) writeImage(ctx context.Context, repository string, content ...string) error {
+	name := imageOf + repository + ":" + r.version
+	arguments := append([]string{"./hack/mkimage", "-o", r.path(repository + "_" + r.version + "_image.tar"), "-t", name}, content...)
+	printed, err := r.goRun(ctx, arguments...)
 	digest, _, _ := strings.Cut(printed, " ")
 	r.images = append(r.images, image{name, digest})
 	return err

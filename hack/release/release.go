@@ -69,7 +69,7 @@ func (r *release) write(ctx context.Context, key string) error {
 	defer os.RemoveAll(partial)
 	r.out = partial
 	for _, step := range []func(context.Context) error{
-		r.writePrograms, r.writeImages, r.writeManifests, r.writeChart, r.writeKrew, r.writeNotes, r.writeProvenance, r.writeChecksums,
+		r.writePrograms, r.writeImages, r.writeManifests, r.writeBundle, r.writeChart, r.writeKrew, r.writeNotes, r.writeProvenance, r.writeChecksums,
 	} {
 		if err := step(ctx); err != nil {
 			return err

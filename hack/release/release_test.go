@@ -2,12 +2,14 @@ package main
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"os"
 	"path/filepath"
 	"runtime/debug"
 	"strings"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	cyclonedx "github.com/CycloneDX/cyclonedx-go"
@@ -156,6 +158,22 @@ func TestChartHasVersionAndDigest(t *testing.T) {
 	}
 	_, err = replaceLines("\na\n", map[string]string{"b": "c"})
 	wantError(t, `the line "b" once`, err)
+}
+
+func TestCatalogHasManifests(t *testing.T) {
+	bundle := fstest.MapFS{"manifests/a.yaml": {Data: []byte("kind: ClusterServiceVersion\n")}, "metadata/annotations.yaml": {}}
+	catalog, err := catalogOf("v0.1.0", image{"docker.io/x-bundle:v0.1.0", "sha256:bb"}, bundle)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"schema: olm.package", "- name: olm-webhook-manager.v0.1.0", "image: docker.io/x-bundle:v0.1.0@sha256:bb", "version: 0.1.0",
+		base64.StdEncoding.EncodeToString([]byte(`{"kind":"ClusterServiceVersion"}`)),
+	} {
+		if !strings.Contains(string(catalog), want) {
+			t.Errorf("the catalog lacks %q:\n%s", want, catalog)
+		}
+	}
 }
 
 func TestOverlayNamesDigest(t *testing.T) {
