@@ -185,6 +185,9 @@ func (c *Controller) Run(ctx context.Context) {
 	workers.Wait()
 }
 
+// Caches returns the caches, which Fill fills.
+func (c *Controller) Caches() *informers.Caches { return c.caches }
+
 // Synced reports whether the caches are filled.
 func (c *Controller) Synced() bool { return c.caches.Synced() }
 

@@ -22,11 +22,13 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/coexistence"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/metrics"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/prober"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/olmoperator"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 )
 
 type runOptions struct {
 	controller controller.Options
+	withOLM    bool
 	election   string // the namespace of the Lease
 	gate       string
 	probe      string
@@ -52,6 +54,7 @@ func NewRunCommand() *cobra.Command {
 	f.DurationVar(&o.controller.Rollout.Settle, "settle", o.controller.Rollout.Settle, "time within which every API server observes a registration")
 	addCertificateFlags(f, &o.controller.Certificates)
 	f.BoolVar(&o.controller.LiftRoles, "lift-roles", false, "grant the permissions of a ClusterServiceVersion and the rules of its bundle's Roles in all target namespaces of its OperatorGroup (apply manifests/lift-roles)")
+	f.BoolVar(&o.withOLM, "with-olm", false, "do everything that OLM's catalogs, consoles and users expect of olm-operator, which must not run; implies --lift-roles (apply manifests/with-olm)")
 	f.IntVar(&o.controller.Workers, "workers", o.controller.Workers, "number of objects that are reconciled concurrently")
 	f.StringVar(&o.election, "leader-election-namespace", os.Getenv("POD_NAMESPACE"), "namespace of the leader election Lease (default: $POD_NAMESPACE); empty: no leader election")
 	f.StringVar(&o.kubeconfig, "kubeconfig", "", "path of a kubeconfig (default: $KUBECONFIG, else the pod's service account)")
@@ -113,7 +116,11 @@ func run(ctx context.Context, o runOptions) error {
 	if err != nil {
 		return err
 	}
-	elector, err := newElector(clients.Kube, o.election, log, c.Run)
+	all := olmoperator.Controllers{c}
+	if o.withOLM {
+		all = append(all, inPlaceOfOLM(clients, c.Caches(), events, logrus.NewEntry(log))...)
+	}
+	elector, err := newElector(clients.Kube, o.election, log, all.Run)
 	if err != nil {
 		return err
 	}
@@ -129,13 +136,14 @@ func run(ctx context.Context, o runOptions) error {
 	defer stopMetrics()
 	log.WithField("version", buildinfo.Version()).Info("starting")
 	go collectGarbage(ctx)
-	if err := c.Fill(ctx); err != nil {
+	if err := all.Fill(ctx); err != nil {
 		return err
 	}
 	return elector.run(ctx)
 }
 
 func (o *runOptions) check(log *logrus.Logger) (err error) {
+	o.controller.LiftRoles = o.controller.LiftRoles || o.withOLM
 	o.controller.Rollout.Gate, err = oneOf("registration-gate", o.gate, rollout.GateServing, rollout.GateAvailable)
 	if err != nil {
 		return err
