@@ -30,7 +30,9 @@ func New(reconcile func(context.Context, cache.ObjectName) error, log *logrus.En
 func (l *Loop) Add(object cache.ObjectName) { l.queue.Add(object) }
 
 // AddAfter requests a reconciliation after a delay.
-func (l *Loop) AddAfter(object cache.ObjectName, delay time.Duration) { l.queue.AddAfter(object, delay) }
+func (l *Loop) AddAfter(object cache.ObjectName, delay time.Duration) {
+	l.queue.AddAfter(object, delay)
+}
 
 // Run reconciles until the context ends, and then completes the reconciliations in progress.
 func (l *Loop) Run(ctx context.Context, workers int) {
