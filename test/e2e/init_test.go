@@ -37,32 +37,32 @@ func TestOperatorsOfInitGoLive(t *testing.T) {
 	})
 }
 
-// initOperator is an operator that watches a namespace, or all.
-type initOperator struct {
+// bundleOperator is an operator that watches a namespace, or all.
+type bundleOperator struct {
 	*terminal
 	bundle  string
 	watched string // namespace of the objects
 }
 
-func newInitOperator(t *testing.T, kind string) *initOperator {
+func newInitOperator(t *testing.T, kind string) *bundleOperator {
 	t.Helper()
 	watched := newBareEnv(t)
-	return &initOperator{newTerminal(t, "init-"+kind), "out/init/" + kind + "/bundle", watched.namespace}
+	return &bundleOperator{newTerminal(t, "init-"+kind), "out/init/" + kind + "/bundle", watched.namespace}
 }
 
-func (o *initOperator) installs(arguments ...string) {
+func (o *bundleOperator) installs(arguments ...string) {
 	o.Helper()
 	o.works("", "bundle", "validate", o.bundle)
 	o.works("", append([]string{"bundle", "install", o.bundle, "--yes"}, arguments...)...)
 }
 
-func (o *initOperator) uninstalls(arguments ...string) {
+func (o *bundleOperator) uninstalls(arguments ...string) {
 	o.Helper()
 	o.works("y\n", append([]string{"bundle", "uninstall", o.bundle, "--yes"}, arguments...)...)
 }
 
 // shows waits, since the address of a Service can lag behind its pods.
-func (o *initOperator) shows(want string, arguments ...string) {
+func (o *bundleOperator) shows(want string, arguments ...string) {
 	o.Helper()
 	o.eventually(fmt.Sprintf("kubectl %s prints %q", strings.Join(arguments, " "), want), func() (bool, any) {
 		output, err := o.inWatched(arguments...)
@@ -70,7 +70,7 @@ func (o *initOperator) shows(want string, arguments ...string) {
 	})
 }
 
-func (o *initOperator) denies(why string, arguments ...string) {
+func (o *bundleOperator) denies(why string, arguments ...string) {
 	o.Helper()
 	o.eventually(fmt.Sprintf("kubectl %s is denied", strings.Join(arguments, " ")), func() (bool, any) {
 		_, err := o.inWatched(arguments...)
@@ -78,19 +78,24 @@ func (o *initOperator) denies(why string, arguments ...string) {
 	})
 }
 
-func (o *initOperator) allows(arguments ...string) {
+func (o *bundleOperator) allows(arguments ...string) {
 	o.Helper()
 	_, err := o.inWatched(arguments...)
 	o.must(err)
 }
 
-func (o *initOperator) create(text string) {
+func (o *bundleOperator) create(text string) {
 	o.Helper()
-	file := filepath.Join(o.TempDir(), "object.yaml")
-	installtest.Must(o, os.WriteFile(file, []byte(text), 0o600))
-	o.allows("create", "-f", file)
+	o.allows("create", "-f", o.file(text))
 }
 
-func (o *initOperator) inWatched(arguments ...string) (string, error) {
+func (o *bundleOperator) file(object string) string {
+	o.Helper()
+	path := filepath.Join(o.TempDir(), "object.yaml")
+	installtest.Must(o, os.WriteFile(path, []byte(object), 0o600))
+	return path
+}
+
+func (o *bundleOperator) inWatched(arguments ...string) (string, error) {
 	return kubectl(o.ctx, append([]string{"-n", o.watched}, arguments...)...)
 }
