@@ -51,7 +51,7 @@ func (h PendingDeletion) Cause() string {
 }
 
 func (h PendingDeletion) missingManager() string {
-	text := fmt.Sprintf("its finalizer %s is the manager's, and no manager has removed it: check that a manager is installed and running (kubectl get deployment -n olm-webhook-manager), "+
+	text := fmt.Sprintf("its finalizer %s is the manager's, and no manager has removed it: check that a manager is installed and running (kubectl get deployments -A -l app.kubernetes.io/name=olm-webhook-manager), "+
 		"and that its --namespaces, if set, include %s", wellknown.FinalizerCSV, h.Namespace)
 	if h.LeaseMessage != "" {
 		text += "; " + h.LeaseMessage

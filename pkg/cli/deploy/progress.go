@@ -73,7 +73,7 @@ func ProgressOf(l Observation) Progress {
 }
 
 func unobservedProblem(csv *operatorsv1alpha1.ClusterServiceVersion) string {
-	return fmt.Sprintf("no manager has reconciled the present generation of ClusterServiceVersion %s/%s: check that a manager is installed and running (kubectl get deployment -n olm-webhook-manager), "+
+	return fmt.Sprintf("no manager has reconciled the present generation of ClusterServiceVersion %s/%s: check that a manager is installed and running (kubectl get deployments -A -l app.kubernetes.io/name=olm-webhook-manager), "+
 		"and that its --namespaces, if set, include %s; then run the same command again", csv.Namespace, csv.Name, csv.Namespace)
 }
 

@@ -85,7 +85,7 @@ func TestProgressOf(t *testing.T) {
 		pending, installing = operatorsv1alpha1.CSVPhasePending, operatorsv1alpha1.CSVPhaseInstalling
 		succeeded, failed   = operatorsv1alpha1.CSVPhaseSucceeded, operatorsv1alpha1.CSVPhaseFailed
 		yes, no             = metav1.ConditionTrue, metav1.ConditionFalse
-		unseen              = "no manager has reconciled the present generation of ClusterServiceVersion shop/shop.v1: check that a manager is installed and running (kubectl get deployment -n olm-webhook-manager), and that its --namespaces, if set, include shop"
+		unseen              = "no manager has reconciled the present generation of ClusterServiceVersion shop/shop.v1: check that a manager is installed and running (kubectl get deployments -A -l app.kubernetes.io/name=olm-webhook-manager), and that its --namespaces, if set, include shop"
 	)
 	subscription, warned := managerv1alpha1.SubscriptionReference{Name: "shop", Generation: 4}, map[string]string{"manager": "FailedMount: secret absent"}
 	for name, test := range map[string]struct {

@@ -250,6 +250,14 @@ func TestRefusedInput(t *testing.T) {
 	}
 }
 
+func TestBundleAsInput(t *testing.T) {
+	_, _, err := Read(map[string][]byte{
+		"b/manifests/csv.yaml":        []byte("{apiVersion: operators.coreos.com/v1alpha1, kind: ClusterServiceVersion, metadata: {name: a.v1}}"),
+		"b/metadata/annotations.yaml": []byte("annotations: {operators.operatorframework.io.bundle.package.v1: a}\n"),
+	})
+	installtest.Error(t, "b/metadata/annotations.yaml: the input is a bundle already", err)
+}
+
 // A field that is read differently from how it is written is a finding.
 func TestUnknownFields(t *testing.T) {
 	_, findings, err := Read(map[string][]byte{"all.yaml": []byte(strings.Replace(shop, "spec: {", "spec: {replica: 2, ", 1))})

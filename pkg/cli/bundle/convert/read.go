@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 
@@ -17,6 +18,9 @@ import (
 // Read parses manifests, by the names of their files. The findings are fields that are read differently from how they
 // are written.
 func Read(files map[string][]byte) ([]*bundle.Object, []Finding, error) {
+	if err := refuseBundle(files); err != nil {
+		return nil, nil, err
+	}
 	objects, problems := bundle.ReadManifests(files)
 	fatal := lists.Filter(problems, func(p bundle.Problem) bool { return p.Kind.Fatal() || isJoined(p) })
 	if len(fatal) > 0 {
@@ -29,6 +33,18 @@ func Read(files map[string][]byte) ([]*bundle.Object, []Finding, error) {
 		return Finding{Level: Warning, Object: fmt.Sprintf("%s:%d", p.File, p.Line), Path: p.Path, What: p.Detail, Remedy: p.Remedy}
 	})
 	return objects, findings, nil
+}
+
+// annotationOfBundles is in metadata/annotations.yaml of every bundle, which is no Kubernetes object.
+const annotationOfBundles = "operators.operatorframework.io.bundle."
+
+func refuseBundle(files map[string][]byte) error {
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		if path.Base(name) == "annotations.yaml" && bytes.Contains(files[name], []byte(annotationOfBundles)) {
+			return fmt.Errorf("%s: the input is a bundle already: check it with bundle validate, or pass the manifests that it was generated from", name)
+		}
+	}
+	return nil
 }
 
 // isJoined reports whether a document has several objects, because a separator is missing between them. Only the last one

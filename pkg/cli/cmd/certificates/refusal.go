@@ -59,7 +59,7 @@ func ignored(csv *operatorsv1alpha1.ClusterServiceVersion, known rollouts, compr
 	case !csvspec.HasRegistrations(csv):
 		return "it declares no webhooks and owns no APIServices: it has no serving certificates"
 	case known.own == nil:
-		return fmt.Sprintf("no manager has reconciled it, since it has no WebhookRollout: check that a manager is installed and running (kubectl get deployment -n olm-webhook-manager), "+
+		return fmt.Sprintf("no manager has reconciled it, since it has no WebhookRollout: check that a manager is installed and running (kubectl get deployments -A -l app.kubernetes.io/name=olm-webhook-manager), "+
 			"and that its --namespaces, if set, include %s; then run the same command again", csv.Namespace)
 	case !hasCertificates(*known.own):
 		return "no manager would carry out the request, since it has no serving certificates now" + known.why() + ": " + known.instead(compromised)
