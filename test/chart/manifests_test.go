@@ -21,6 +21,7 @@ func TestObjectsOfManifests(t *testing.T) {
 		"without CRDs":    {withoutCRDs, []string{"manager"}, nil},
 		"some namespaces": {withoutCRDs + "namespaces: [shop]", []string{"limited"}, []string{"shop"}},
 		"lift-roles":      {withoutCRDs + "liftRoles: true", []string{"lift-roles"}, nil},
+		"with-olm":        {withoutCRDs + "withOLM: true", []string{"with-olm"}, nil},
 		"monitoring":      {withoutCRDs + "monitoring: {enabled: true}", []string{"manager", "monitoring"}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -40,11 +40,18 @@ The arguments of the manager, one flag for each value that differs from the defa
 {{- if .Values.liftRoles }}
 - --lift-roles
 {{- end }}
+{{- if .Values.withOLM }}
+- --with-olm
+{{- end }}
 {{- if ne .Values.logLevel "info" }}
 - --log-level={{ .Values.logLevel }}
 {{- end }}
 {{- if ne .Values.logFormat "text" }}
 - --log-format={{ .Values.logFormat }}
+{{- end }}
+{{- if .Values.monitoring.tlsSecretName }}
+- --metrics-tls-cert-file=/etc/metrics-tls/tls.crt
+- --metrics-tls-private-key-file=/etc/metrics-tls/tls.key
 {{- end }}
 {{- with .Values.extraArgs }}
 {{ toYaml . }}
