@@ -43,7 +43,7 @@ func TestValues(t *testing.T) {
 		{"namespaces", "namespaces: ['1']", "Role 1/olm-webhook-manager", "metadata/namespace", "'1'"}, // A string, also in YAML.
 		{"liftRoles", "liftRoles: true\nnamespaces: [shop]", deployment, container + "args", "[run, --namespaces=shop, --lift-roles]"},
 		{"liftRoles", "liftRoles: true\nnamespaces: [shop]", "ClusterRoleBinding olm-webhook-manager-lift-roles", "roleRef/name", "olm-webhook-manager-lift-roles"},
-		{"withOLM", "withOLM: true", deployment, container + "args", "[run, --with-olm]"},
+		{"withOLM", "withOLM: true", deployment, container + "args", "[run, --lift-roles, --with-olm]"},
 		{"withOLM", "withOLM: true", "ClusterRoleBinding olm-webhook-manager-with-olm", "roleRef/name", "olm-webhook-manager-with-olm"},
 		{"withOLM", "withOLM: true", "ClusterRoleBinding olm-webhook-manager-lift-roles", "roleRef/name", "olm-webhook-manager-lift-roles"},
 		{"logLevel", "logLevel: debug", deployment, container + "args", "[run, --log-level=debug]"},

@@ -37,7 +37,7 @@ The arguments of the manager, one flag for each value that differs from the defa
 {{- with .Values.namespaces }}
 - --namespaces={{ join "," . }}
 {{- end }}
-{{- if .Values.liftRoles }}
+{{- if or .Values.liftRoles .Values.withOLM }}
 - --lift-roles
 {{- end }}
 {{- if .Values.withOLM }}
