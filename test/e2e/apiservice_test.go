@@ -13,6 +13,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/calls"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
@@ -33,12 +34,12 @@ func TestAPIServiceUnderLoad(t *testing.T) {
 		t.Errorf("the APIService was registered at %s, and the first pod was ready at %s", registered.CreationTimestamp, ready)
 	}
 
-	load := e.startLoadOf(between, e.asksItsAPI)
-	load.goesOn(served)
+	load := calls.Start(e, between, e.asksItsAPI)
+	load.GoesOn(calls.Served)
 	e.order("hook.v1", "once")
 	e.rotates("hook.v1", 2)
-	load.goesOn(served)
-	load.end(never)
+	load.GoesOn(calls.Served)
+	load.End(calls.Never)
 	if now := apiService(e); now.UID != registered.UID || string(now.Spec.CABundle) == string(registered.Spec.CABundle) {
 		t.Errorf("after the rotation the APIService is %s, and was %s; it trusts\n%s", now.UID, registered.UID, now.Spec.CABundle)
 	}
@@ -80,12 +81,12 @@ func firstReady(e *env) (first time.Time) {
 }
 
 // asksItsAPI sends a request through the API server to the one behind it, once.
-func (e *env) asksItsAPI(ctx context.Context) call {
-	c := call{sent: time.Now(), outcome: served}
+func (e *env) asksItsAPI(ctx context.Context) calls.Call {
+	c := calls.Call{Sent: time.Now(), Outcome: calls.Served}
 	answer, err := kubeClient.Discovery().RESTClient().Get().AbsPath("/apis", ownedGroup, ownedVersion).MaxRetries(0).DoRaw(ctx)
-	c.answered, c.err = time.Now(), err
+	c.Answered, c.Err = time.Now(), err
 	if err != nil || !strings.Contains(string(answer), `"name":"echoes"`) {
-		c.outcome = failed
+		c.Outcome = calls.Failed
 	}
 	return c
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/crdconversion/convert"
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/crdconversion/test/caches"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/calls"
 )
 
 // newTerminal works in a Namespace that bundle install makes. Its context also serves what the test cleans up.
@@ -45,13 +46,13 @@ func TestBundleUpgrades(t *testing.T) {
 	term.refused(crd, term.withDefinition("stricter-v1", v2, definition, evictsNever), "the next schema of version v1 refuses it")
 	term.works("", "bundle", "upgrade", v2, "--dry-run=server", "-o", "name")
 	before, after := term.startReads(client, "sessions")
-	before.goesOn(converted)
+	before.GoesOn(calls.Converted)
 	if said := term.works("", "bundle", "upgrade", v2, "--yes"); !inOrder(said, "Deployment crdconversion-webhook is Available", "webhook "+crd+" is Registered", " serves v2", "crdconversion.v2.0.0 is Succeeded") {
 		t.Errorf("v2 is not served between its webhook and the end:\n%s", said)
 	}
-	after.goesOn(converted)
-	before.end(never)
-	after.end(uncoveredBefore(after.first(converted)))
+	after.GoesOn(calls.Converted)
+	before.End(calls.Never)
+	after.End(calls.UncoveredBefore(after.First(calls.Converted)))
 	for _, version := range caches.Versions {
 		if err := client.TryDryRun(t, version); err != nil {
 			t.Errorf("after the upgrade %s is not served: %v", version, err)
@@ -76,29 +77,29 @@ func TestBundleUpgrades(t *testing.T) {
 
 // startReads reads a Cache in the version that it has, which never fails, and in the one that
 // comes by an upgrade, which never does once it exists; neither is ever wrong.
-func (t *terminal) startReads(client *caches.Client, name string) (before, after *load) {
+func (t *terminal) startReads(client *caches.Client, name string) (before, after *calls.Load) {
 	t.Helper()
 	old := client.Get(t.T, convert.V1, name)
 	converted := old.DeepCopy()
 	converted.SetGroupVersionKind(convert.V2.WithKind(convert.Kind))
 	t.must(convert.ToV2(old, converted))
-	return t.startLoadOf(between, reads(client, old)), t.startLoadOf(between, reads(client, converted))
+	return calls.Start(t, between, reads(client, old)), calls.Start(t, between, reads(client, converted))
 }
 
 // reads reads a Cache, and compares what people wrote of it.
-func reads(client *caches.Client, want *unstructured.Unstructured) func(context.Context) call {
-	return func(ctx context.Context) call {
-		c := call{sent: time.Now(), outcome: converted}
+func reads(client *caches.Client, want *unstructured.Unstructured) func(context.Context) calls.Call {
+	return func(ctx context.Context) calls.Call {
+		c := calls.Call{Sent: time.Now(), Outcome: calls.Converted}
 		read, err := client.In(want.GroupVersionKind().GroupVersion()).Get(ctx, want.GetName(), metav1.GetOptions{})
-		c.answered, c.err = time.Now(), err
+		c.Answered, c.Err = time.Now(), err
 		switch {
 		case apierrors.IsNotFound(err):
-			c.outcome = uncovered
+			c.Outcome = calls.Uncovered
 		case err != nil:
-			c.outcome = failed
+			c.Outcome = calls.Failed
 		default:
 			if diff := cmp.Diff(caches.Authored(want), caches.Authored(read)); diff != "" {
-				c.outcome, c.err = failed, fmt.Errorf("%s is wrong (-want +got):\n%s", want.GroupVersionKind(), diff)
+				c.Outcome, c.Err = calls.Failed, fmt.Errorf("%s is wrong (-want +got):\n%s", want.GroupVersionKind(), diff)
 			}
 		}
 		return c

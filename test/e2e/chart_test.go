@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/calls"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
@@ -27,12 +28,12 @@ func TestChart(t *testing.T) {
 	c := &chart{newHookEnv(t)}
 	c.Cleanup(c.returnToKustomize)
 	load := c.startLoad()
-	load.goesOn(denied)
+	load.GoesOn(calls.Denied)
 
 	c.refuses("invalid ownership metadata", "helm install olm-webhook-manager charts/olm-webhook-manager -n olm-webhook-manager")
 	c.adopts()
 	c.works()
-	load.goesOn(denied)
+	load.GoesOn(calls.Denied)
 
 	c.helm("upgrade", "--set", "logLevel=debug,podAnnotations.a=b,podDisruptionBudget.enabled=false")
 	c.works()
@@ -40,17 +41,17 @@ func TestChart(t *testing.T) {
 	c.helm("rollback")
 	c.works()
 	c.has("", "", true)
-	load.goesOn(denied)
+	load.GoesOn(calls.Denied)
 
 	c.runs("helm uninstall olm-webhook-manager -n olm-webhook-manager --wait")
 	becomes(c.env, "no pod of the manager is left", func() int { return len(c.managerPods()) }, 0)
 	c.keepsDefinitions()
-	load.goesOn(denied)
+	load.GoesOn(calls.Denied)
 	c.helm("install") // The CRDs of the previous release are those of this one.
 	c.works()
 	c.refuses(`must equal "second"`, "helm install second charts/olm-webhook-manager -n "+c.namespace)
-	load.goesOn(denied)
-	load.end(never)
+	load.GoesOn(calls.Denied)
+	load.End(calls.Never)
 }
 
 // chart runs the commands of administrators who install the manager with Helm.

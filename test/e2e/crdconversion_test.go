@@ -1,9 +1,7 @@
 package e2e
 
 import (
-	"context"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -25,6 +23,7 @@ import (
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/calls"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
@@ -43,8 +42,8 @@ func TestCRDConversion(t *testing.T) {
 	e.kubectl("apply", "-f", files+"/samples/cache-v1.yaml")
 	reportsMemory(e, client, "sessions", "1536Mi")
 
-	readers := e.startLoadOf(20*time.Millisecond, readsCaches(e, client, caches.Authored, []schema.GroupVersion{convert.V1}, "sessions"))
-	readers.goesOn(converted)
+	readers := calls.Start(e, 20*time.Millisecond, client.Reads(t, caches.Authored, []schema.GroupVersion{convert.V1}, "sessions"))
+	readers.GoesOn(calls.Converted)
 	applyBundle(e, files+"/bundle-v2", "crdconversion.v2.0.0") // which replaces it
 	isGone(e, "crdconversion.v1.0.0")
 	e.eventually("both versions are served", func() (bool, any) {
@@ -55,22 +54,22 @@ func TestCRDConversion(t *testing.T) {
 		}
 		return true, nil
 	})
-	readers.goesOn(converted)
-	readers.end(never)
+	readers.GoesOn(calls.Converted)
+	readers.End(calls.Never)
 	client.RoundTrips(t, 50)
 	e.kubectl("apply", "-f", files+"/samples/cache-v2.yaml")
 	reportsMemory(e, client, "pages", "2Gi")
 
-	load := e.startLoadOf(20*time.Millisecond, readsCaches(e, client, caches.Content, caches.Versions, "sessions", "pages"))
-	load.goesOn(converted)
+	load := calls.Start(e, 20*time.Millisecond, client.Reads(t, caches.Content, caches.Versions, "sessions", "pages"))
+	load.GoesOn(calls.Converted)
 	e.create(nextRelease(e, "crdconversion.v2.0.0", "crdconversion.v2.1.0"))
 	e.succeeds("crdconversion.v2.1.0")
 	isGone(e, "crdconversion.v2.0.0")
 	e.order("crdconversion.v2.1.0", "once")
 	e.rotates("crdconversion.v2.1.0", 2)
 	kill(e, "crdconversion-operator")
-	load.goesOn(converted)
-	load.end(never)
+	load.GoesOn(calls.Converted)
+	load.End(calls.Never)
 
 	installtest.Same(t, "the gap before there was one", nil, conversionOf(e, "crdconversion.v2.1.0").LastGap)
 	e.kubectl("replace", "-f", files+"/bundle-v2/manifests/crdconversion.example.com_caches.yaml")
@@ -106,37 +105,6 @@ func conversionOf(e *env, csv string) managerv1alpha1.WebhookStatus {
 	}
 	e.Fatalf("the WebhookRollout of %s reports no conversion webhook: %+v", csv, rollout.Status)
 	return managerv1alpha1.WebhookStatus{}
-}
-
-// readsCaches reads Caches in some versions, and compares each field of a part of them with what it is now.
-// They are stored in one of two versions: every read in the other needs the webhook.
-func readsCaches(e *env, client *caches.Client, part func(*unstructured.Unstructured) map[string]any, versions []schema.GroupVersion, names ...string) func(context.Context) call {
-	e.Helper()
-	want := map[schema.GroupVersion]map[string]map[string]any{}
-	for _, version := range versions {
-		want[version] = map[string]map[string]any{}
-		for _, name := range names {
-			want[version][name] = part(client.Get(e.T, version, name))
-		}
-	}
-	return func(ctx context.Context) call {
-		c := call{sent: time.Now(), outcome: converted}
-		for version, all := range want {
-			for name, content := range all {
-				read, err := client.In(version).Get(ctx, name, metav1.GetOptions{})
-				if err == nil {
-					if diff := cmp.Diff(content, part(read)); diff != "" {
-						err = fmt.Errorf("%s %s is wrong (-want +got):\n%s", version, name, diff)
-					}
-				}
-				if err != nil {
-					c.outcome, c.err = failed, err
-				}
-			}
-		}
-		c.answered = time.Now()
-		return c
-	}
 }
 
 // nextRelease is a ClusterServiceVersion like another, which it replaces, and whose pods are others.
@@ -212,21 +180,21 @@ func goesInTheForeground(e *env, client *caches.Client, files, crd string) {
 	isGone(e, "crdconversion.v1.0.0")
 	ownAccount(e, csv, converter) // as catalogs do
 
-	load := e.startLoadOf(20*time.Millisecond, readsCaches(e, client, caches.Content, caches.Versions, "sessions", "pages"))
-	load.goesOn(converted)
+	load := calls.Start(e, 20*time.Millisecond, client.Reads(e.T, caches.Content, caches.Versions, "sessions", "pages"))
+	load.GoesOn(calls.Converted)
 	e.kubectl("delete", "-n", e.namespace, "csv/"+csv, "--cascade=foreground", "--wait=false")
 	e.eventually("the garbage collector is done, and the operator reports what holds it", func() (bool, any) {
 		c := e.get(csv)
 		return slices.Equal(c.Finalizers, []string{wellknown.FinalizerCSV}) && c.Status.Phase == operatorsv1alpha1.CSVPhaseDeleting &&
 			strings.Contains(c.Status.Message, "describe webhookrollouts "+csv) && strings.Contains(inUse(e, csv), "storage migrate "+crd+" --to v2"), c.Status.Message
 	})
-	load.goesOn(converted)
+	load.GoesOn(calls.Converted)
 	e.rolledOut(converter) // the pods of the version before have ended
 	e.kubectl("delete", "pod", "-n", e.namespace, podsOf(e, converter)[0].Name)
 	e.rolledOut(converter) // its account exists
 	e.manager("storage", "migrate", crd, "--to", "v2", "--api-server-request-timeout=5s")
-	load.goesOn(converted)
-	load.end(never)
+	load.GoesOn(calls.Converted)
+	load.End(calls.Never)
 	installtest.Same(e, "Caches", 1002, len(client.All(e.T, convert.V2, caches.Authored)))
 
 	e.kubectl("patch", "crd", crd, "--type=json", "-p", `[{"op":"test","path":"/spec/versions/0/name","value":"v1"},{"op":"replace","path":"/spec/versions/0/served","value":false}]`)

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/calls"
 )
 
 // The measures of a drawing, in pixels.
@@ -23,10 +25,10 @@ var colours = map[string]string{
 }
 
 // draw is the timeline as SVG: a row of bars for each thing that was watched, and under them the calls.
-func (l *timeline) draw(calls []call) string {
+func (l *timeline) draw(made []calls.Call) string {
 	length := time.Duration(0)
-	for _, c := range calls {
-		length = max(length, c.sent.Sub(l.began))
+	for _, c := range made {
+		length = max(length, c.Sent.Sub(l.began))
 	}
 	x := func(at time.Duration) int {
 		return drawingLeft + int(float64(drawingRight-drawingLeft)*float64(at)/float64(length))
@@ -56,21 +58,21 @@ func (l *timeline) draw(calls []call) string {
 			}
 		}
 	}
-	l.drawCalls(&svg, calls, length, x, drawingTop+laneHeight*len(l.names)+callsHeight)
+	l.drawCalls(&svg, made, length, x, drawingTop+laneHeight*len(l.names)+callsHeight)
 	svg.WriteString("</svg>\n")
 	return svg.String()
 }
 
 // drawCalls has a bar for every quarter of a second, as high as there were calls in it: the ones that failed in red.
-func (l *timeline) drawCalls(svg *strings.Builder, calls []call, length time.Duration, x func(time.Duration) int, base int) {
+func (l *timeline) drawCalls(svg *strings.Builder, made []calls.Call, length time.Duration, x func(time.Duration) int, base int) {
 	const step = 250 * time.Millisecond
 	answered, lost, most := map[int]int{}, map[int]int{}, 1
-	for _, c := range calls {
-		bin := int(c.sent.Sub(l.began) / step)
-		if c.sent.Before(l.began) {
+	for _, c := range made {
+		bin := int(c.Sent.Sub(l.began) / step)
+		if c.Sent.Before(l.began) {
 			continue
 		}
-		if c.outcome == denied {
+		if c.Outcome == calls.Denied {
 			answered[bin]++
 		} else {
 			lost[bin]++

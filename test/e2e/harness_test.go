@@ -164,20 +164,7 @@ func becomes[T any](e *env, what string, observe func() T, want T) {
 // eventually waits until a condition holds, and fails with what it saw last.
 func (e *env) eventually(what string, condition func() (ok bool, seen any)) {
 	e.Helper()
-	within(e, 2*time.Minute, what, condition)
-}
-
-func within(e *env, limit time.Duration, what string, condition func() (ok bool, seen any)) {
-	e.Helper()
-	var last any
-	err := wait.PollUntilContextTimeout(e.ctx, 20*time.Millisecond, limit, true, func(context.Context) (bool, error) {
-		ok, seen := condition()
-		last = seen
-		return ok, nil
-	})
-	if err != nil {
-		e.Fatalf("not within %s: %s; last observed: %+v", limit, what, last)
-	}
+	kube.Eventually(e, what, condition)
 }
 
 func (e *env) explain() {

@@ -6,6 +6,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/calls"
 )
 
 // A webhook goes live without one failed call, and is live when the ClusterServiceVersion reports it.
@@ -26,8 +28,8 @@ func TestInstallUnderLoad(t *testing.T) {
 			load := e.startLoad()
 			e.create(csv)
 			live := e.succeeds(csv.Name)
-			load.goesOn(denied)
-			load.end(uncoveredBefore(live))
+			load.GoesOn(calls.Denied)
+			load.End(calls.UncoveredBefore(live))
 		})
 	}
 }
@@ -52,9 +54,9 @@ func TestAuthorsCertificateVolume(t *testing.T) {
 // TestInstallUnderLoad and TestUpgradeUnderLoad allow no delay.
 func (e *env) denies() {
 	e.Helper()
-	callsAre(e, denied)
+	callsAre(e, calls.Denied)
 	e.eventually("the webhook allows the rest", func() (bool, any) {
 		c := e.call(e.ctx, false)
-		return c.outcome == uncovered, c.err
+		return c.Outcome == calls.Uncovered, c.Err
 	})
 }

@@ -27,6 +27,7 @@ import (
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/calls"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
@@ -223,7 +224,7 @@ func leaveBehind(e *env, name string, changes ...func(*admissionregistrationv1.V
 
 func (g *guide) keepsAWebhookOff() {
 	g.Helper()
-	callsAre(g.env, failed)
+	callsAre(g.env, calls.Failed)
 	said := g.works("kubectl get validatingwebhookconfiguration CONFIGURATION -L olm.owner", "CONFIGURATION", g.registration().Name)
 	contains(g.env, said, "shop.v1")
 	installtest.Same(g, "the Subscription", "shop", g.works("kubectl -n shop get webhookrollout shop.v1 "))
@@ -231,13 +232,13 @@ func (g *guide) keepsAWebhookOff() {
 		"-p", `{"spec":{"config":{"annotations":{"olm-webhook-manager.io/disabled-webhooks":"other.shop.io"}}}}`)
 	contains(g.env, g.works("old=$(kubectl -n shop get subscriptions.operators.coreos.com shop"), "before: other.shop.io\n")
 	g.disabledAre("other.shop.io,v.shop.io")
-	callsAre(g.env, uncovered)
+	callsAre(g.env, calls.Uncovered)
 	g.works("kubectl -n shop patch subscriptions.operators.coreos.com shop --type=json")
 	g.disabledAre("")
 	g.acceptsTheSubscription()
 	scale(g.env, "shop", 2)
 	g.webhookIs("shop.v1", managerv1alpha1.WebhookRegistered, "Serving")
-	callsAre(g.env, denied)
+	callsAre(g.env, calls.Denied)
 }
 
 // disabledAre checks the list of disabled webhooks in the Subscription.
@@ -309,7 +310,7 @@ func (g *guide) recovers() {
 	for range 2 {
 		g.works("kubectl get events -A --field-selector reason=FailedCreate")
 	}
-	callsAre(g.env, denied)
+	callsAre(g.env, calls.Denied)
 }
 
 // writesAre waits until a write in the Namespace is possible, or fails because an answer is missing.
@@ -327,11 +328,11 @@ func (g *guide) writesAre(possible bool) {
 func (g *guide) deletesARegistration() {
 	g.Helper()
 	scale(g.env, "shop", 0)
-	callsAre(g.env, failed)
+	callsAre(g.env, calls.Failed)
 	g.kubectl("delete", "validatingwebhookconfiguration", g.registration().Name)
-	callsAre(g.env, uncovered)
+	callsAre(g.env, calls.Uncovered)
 	scale(g.env, "shop", 2)
-	callsAre(g.env, denied)
+	callsAre(g.env, calls.Denied)
 }
 
 func (g *guide) stopsTheManager() {
@@ -339,7 +340,7 @@ func (g *guide) stopsTheManager() {
 	g.works("kubectl -n olm-webhook-manager scale deployment olm-webhook-manager --replicas=0")
 	becomes(g.env, "no pod of the manager is left", func() int { return len(g.managerPods()) }, 0)
 	scale(g.env, "shop", 0)
-	callsAre(g.env, failed)
+	callsAre(g.env, calls.Failed)
 	g.eventually("status sees that no endpoint is ready", func() (bool, any) {
 		said := g.terminal.works("", "status", "-n", "shop")
 		return strings.Contains(said, "no endpoint of Service shop/shop-service is ready"), said
@@ -347,29 +348,29 @@ func (g *guide) stopsTheManager() {
 	contains(g.env, g.terminal.works("", "status", "-n", "shop"), "No manager holds Lease olm-webhook-manager/olm-webhook-manager", "Unreachable")
 	g.kubectl("delete", "validatingwebhookconfiguration", g.registration().Name)
 	contains(g.env, g.terminal.works("", "status", "-n", "shop"), "Waiting", "no longer registers it")
-	callsAre(g.env, uncovered)
+	callsAre(g.env, calls.Uncovered)
 	scale(g.env, "shop", 2)
 	g.works("kubectl -n olm-webhook-manager scale deployment olm-webhook-manager --replicas=2")
-	callsAre(g.env, denied)
+	callsAre(g.env, calls.Denied)
 }
 
-func callsAre(e *env, o outcome) {
+func callsAre(e *env, o calls.Outcome) {
 	e.Helper()
 	e.eventually("a call is "+o.String(), func() (bool, any) {
 		c := e.call(e.ctx, true)
-		return c.outcome == o, c.err
+		return c.Outcome == o, c.Err
 	})
 }
 
 func (g *guide) upgradesTheManagerUnderLoad() {
 	g.Helper()
 	load := g.startLoad()
-	load.goesOn(denied)
+	load.GoesOn(calls.Denied)
 	g.works("kubectl apply --server-side -k manifests/crds")
 	g.works("kubectl apply --server-side -k manifests/manager")
 	restartManager(g.env)
-	load.goesOn(denied)
-	load.end(never)
+	load.GoesOn(calls.Denied)
+	load.End(calls.Never)
 }
 
 func (g *guide) restartsTheManager() {

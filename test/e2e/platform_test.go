@@ -17,6 +17,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/calls"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
@@ -45,18 +46,18 @@ func TestPlatformThatMutates(t *testing.T) {
 		container.Env = append(container.Env, corev1.EnvVar{Name: "VERSION", Value: name})
 		return csv
 	}
-	load := e.startLoadOf(between, func(ctx context.Context) call { return e.call(ctx, true) })
+	load := calls.Start(e, between, func(ctx context.Context) calls.Call { return e.call(ctx, true) })
 	e.create(version("hook.v1", ""))
 	e.succeeds("hook.v1")
 	live := time.Now()
 	isMutated(e, "hook.v1")
-	load.goesOn(denied)
+	load.GoesOn(calls.Denied)
 
 	e.create(version("hook.v2", "hook.v1"))
 	e.succeeds("hook.v2")
 	isGone(e, "hook.v1")
 	isMutated(e, "hook.v2")
-	load.goesOn(denied)
+	load.GoesOn(calls.Denied)
 
 	e.order("hook.v2", "once")
 	e.rotates("hook.v2", 2)
@@ -66,17 +67,17 @@ func TestPlatformThatMutates(t *testing.T) {
 
 	deleted := time.Now()
 	e.uninstall("hook.v2")
-	load.goesOn(uncovered)
-	load.end(func(c call) bool { return uncoveredBefore(live)(c) || uncoveredSince(deleted)(c) })
+	load.GoesOn(calls.Uncovered)
+	load.End(func(c calls.Call) bool { return calls.UncoveredBefore(live)(c) || calls.UncoveredSince(deleted)(c) })
 }
 
 // writesNothingFor fails when the manager writes anything while calls continue for a time.
-func writesNothingFor(e *env, quiet time.Duration, log kube.AuditLog, load *load) {
+func writesNothingFor(e *env, quiet time.Duration, log kube.AuditLog, load *calls.Load) {
 	e.Helper()
 	start, err := log.End()
 	e.must(err)
 	for began := time.Now(); time.Since(began) < quiet; {
-		load.goesOn(denied)
+		load.GoesOn(calls.Denied)
 	}
 	for _, request := range kube.Writes(audited(e, log, start), userAgent) {
 		e.Errorf("a manager that had nothing to do sent: %s %s", request.Verb, request.RequestURI)

@@ -17,6 +17,7 @@ import (
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/calls"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
@@ -75,24 +76,24 @@ func TestProjectPolicy(t *testing.T) {
 // called a hundred times a second, failurePolicy Fail: every call is answered.
 func restartsUnderLoad(e *env, deployment string) {
 	e.Helper()
-	load := e.startLoadOf(10*time.Millisecond, e.askForShop)
-	load.goesOn(denied)
+	load := calls.Start(e, 10*time.Millisecond, e.askForShop)
+	load.GoesOn(calls.Denied)
 	restart(e, deployment)
-	load.goesOn(denied)
-	load.end(never)
+	load.GoesOn(calls.Denied)
+	load.End(calls.Never)
 }
 
 // askForShop asks for a namespace that breaks the policy, without one being made.
-func (e *env) askForShop(ctx context.Context) call {
-	c := call{sent: time.Now(), outcome: denied}
+func (e *env) askForShop(ctx context.Context) calls.Call {
+	c := calls.Call{Sent: time.Now(), Outcome: calls.Denied}
 	shop := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop"}}
-	_, c.err = kubeClient.CoreV1().Namespaces().Create(ctx, shop, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
-	c.answered = time.Now()
+	_, c.Err = kubeClient.CoreV1().Namespaces().Create(ctx, shop, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+	c.Answered = time.Now()
 	switch {
-	case c.err == nil:
-		c.outcome = uncovered
-	case !strings.Contains(c.err.Error(), "does not comply with ProjectPolicy"):
-		c.outcome = failed
+	case c.Err == nil:
+		c.Outcome = calls.Uncovered
+	case !strings.Contains(c.Err.Error(), "does not comply with ProjectPolicy"):
+		c.Outcome = calls.Failed
 	}
 	return c
 }
@@ -104,10 +105,10 @@ func bothServersKnow(e *env) {
 	inRow := 0
 	e.eventually("twenty calls in a row are denied", func() (bool, any) {
 		c := e.askForShop(e.ctx)
-		if inRow++; c.outcome != denied {
+		if inRow++; c.Outcome != calls.Denied {
 			inRow = 0
 		}
-		return inRow == 20, c.err
+		return inRow == 20, c.Err
 	})
 }
 

@@ -20,6 +20,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs/issuers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/calls"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
@@ -31,8 +32,8 @@ func TestProvidersUnderLoad(t *testing.T) {
 	term := &terminal{env: e}
 	install := []string{"bundle", "install", e.hookBundle("hook", reloading), "-n", e.namespace, "--yes"}
 	term.works("", install...)
-	load := e.startLoadOf(between, func(ctx context.Context) call { return e.call(ctx, true) })
-	load.goesOn(denied)
+	load := calls.Start(e, between, func(ctx context.Context) calls.Call { return e.call(ctx, true) })
+	load.GoesOn(calls.Denied)
 	template := hookTemplate(e)
 	for _, change := range []struct {
 		name string
@@ -49,9 +50,9 @@ func TestProvidersUnderLoad(t *testing.T) {
 		change.do()
 		t.Logf("%s: done after %s", change.name, time.Since(began).Round(100*time.Millisecond))
 		e.haveFollowed(2)
-		load.goesOn(denied)
+		load.GoesOn(calls.Denied)
 	}
-	load.end(never)
+	load.End(calls.Never)
 	installtest.Same(t, "the annotations of the pod template", template, hookTemplate(e))
 }
 

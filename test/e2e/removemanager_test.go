@@ -11,6 +11,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/crdconversion/test/caches"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/calls"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
@@ -37,7 +38,7 @@ func TestManagerUninstalled(t *testing.T) {
 			t.Errorf("%s is left of hook.v1", left)
 		}
 	}
-	callsAre(e, uncovered)
+	callsAre(e, calls.Uncovered)
 	e.rolledOut("hook")
 	e.kubectl("delete", "-k", "manifests/manager")
 	e.kubectl("delete", "-k", "manifests/crds")

@@ -13,6 +13,7 @@ import (
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/calls"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
@@ -45,24 +46,24 @@ func TestRepairUnderLoad(t *testing.T) {
 	}
 
 	load := e.startLoad()
-	load.goesOn(denied)
-	excused := never
+	load.GoesOn(calls.Denied)
+	excused := calls.Never
 	for _, d := range damages {
 		began, others := time.Now(), excused
-		excused = func(c call) bool {
-			return others(c) || c.answered.After(began) && c.sent.Before(began.Add(time.Second))
+		excused = func(c calls.Call) bool {
+			return others(c) || c.Answered.After(began) && c.Sent.Before(began.Add(time.Second))
 		}
-		missed := load.count(uncovered) + load.count(failed)
+		missed := load.Count(calls.Uncovered) + load.Count(calls.Failed)
 		e.must(d.damage())
-		within(e, time.Second, "the registration, "+d.name+", is as it was", func() (bool, any) {
+		kube.Within(e, time.Second, "the registration, "+d.name+", is as it was", func() (bool, any) {
 			now, err := registrations.Get(e.ctx, before.Name, metav1.GetOptions{})
 			return err == nil && equality.Semantic.DeepEqual(now.Webhooks, before.Webhooks), now.Webhooks
 		})
 		repaired := time.Since(began)
-		load.goesOn(denied)
-		t.Logf("%s: repaired after %s, %d calls uncovered or failed", d.name, repaired.Round(time.Millisecond), load.count(uncovered)+load.count(failed)-missed)
+		load.GoesOn(calls.Denied)
+		t.Logf("%s: repaired after %s, %d calls uncovered or failed", d.name, repaired.Round(time.Millisecond), load.Count(calls.Uncovered)+load.Count(calls.Failed)-missed)
 	}
-	load.end(excused)
+	load.End(excused)
 }
 
 // A live webhook that loses all its pods is reported, and otherwise not modified: what it guards stays closed.
@@ -79,13 +80,13 @@ func TestLosesAllPods(t *testing.T) {
 	warned(e, "hook.v1", "WebhookUnreachable")
 	e.eventually("a call that the webhook would allow fails", func() (bool, any) {
 		c := e.call(e.ctx, false) // pods that are ending may still answer
-		return c.outcome == failed && strings.Contains(c.err.Error(), "failed calling webhook"), c.err
+		return c.Outcome == calls.Failed && strings.Contains(c.Err.Error(), "failed calling webhook"), c.Err
 	})
 	isUntouched(e, registered)
 
 	scale(e, "hook", 2)
 	e.webhookIs("hook.v1", managerv1alpha1.WebhookRegistered, "Serving")
-	callsAre(e, denied)
+	callsAre(e, calls.Denied)
 	isUntouched(e, registered)
 }
 

@@ -7,6 +7,7 @@ import (
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/calls"
 )
 
 func orderByCommand(e *env) (generation int64) {
@@ -34,13 +35,13 @@ func TestRotationOfACompromisedCA(t *testing.T) {
 		now := caBundle(e)
 		return !bytes.Contains(now, compromised), string(now)
 	})
-	callsAre(e, failed)
+	callsAre(e, calls.Failed)
 	e.rotates("hook.v1", 2)
 	e.haveFollowed(2)
 	if bytes.Contains(caBundle(e), compromised) {
 		t.Error("the CA is trusted again")
 	}
-	callsAre(e, denied)
+	callsAre(e, calls.Denied)
 }
 
 func caBundle(e *env) []byte {

@@ -21,6 +21,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/calls"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
@@ -64,18 +65,18 @@ func TestRotationUnderLoad(t *testing.T) {
 			e.create(hookCSV("hook.v1", draining(server("hook", test.flags...))))
 			e.succeeds("hook.v1")
 			haveKubeletsLook(e) // by themselves they do not for a minute
-			load := e.startLoadOf(between, func(ctx context.Context) call { return e.call(ctx, true) })
-			load.goesOn(denied)
-			record := func([]call) {}
+			load := calls.Start(e, between, func(ctx context.Context) calls.Call { return e.call(ctx, true) })
+			load.GoesOn(calls.Denied)
+			record := func([]calls.Call) {}
 			if name == "a server that reloads" {
 				record = recordTimeline(e).leads
 			}
 			began := time.Now()
 			rotatesSince(e, began, test.do(e))
 			e.haveFollowed(cmp.Or(test.pods, 2))
-			load.goesOn(denied)
-			load.end(never)
-			record(load.calls)
+			load.GoesOn(calls.Denied)
+			load.End(calls.Never)
+			record(load.Calls())
 			installtest.Same(t, "the manager restarted the pods", test.restarts, hookTemplate(e)[wellknown.AnnotationRestartedFor] != "")
 		})
 	}
@@ -130,8 +131,8 @@ func TestManagerRestartsDuringRotation(t *testing.T) {
 	e := newEnv(t)
 	e.create(hookCSV("hook.v1", draining(server("hook", "--reload"))))
 	e.succeeds("hook.v1")
-	load := e.startLoadOf(between, func(ctx context.Context) call { return e.call(ctx, true) })
-	load.goesOn(denied)
+	load := calls.Start(e, between, func(ctx context.Context) calls.Call { return e.call(ctx, true) })
+	load.GoesOn(calls.Denied)
 	began := time.Now()
 	e.order("hook.v1", "once")
 	e.eventually("the rotation is under way", func() (bool, any) {
@@ -145,8 +146,8 @@ func TestManagerRestartsDuringRotation(t *testing.T) {
 	rotatesSince(e, began, 2)
 	anotherLeadsThan(e, killed)
 	e.haveFollowed(2)
-	load.goesOn(denied)
-	load.end(never)
+	load.GoesOn(calls.Denied)
+	load.End(calls.Never)
 	installtest.Same(t, "the manager restarted pods that reload their certificate for generation", "", hookTemplate(e)[wellknown.AnnotationRestartedFor])
 }
 
@@ -179,20 +180,20 @@ func TestRotationThatLosesCalls(t *testing.T) {
 			test.change(&spec.Spec)
 			e.create(hookCSV("hook.v1", spec))
 			e.succeeds("hook.v1")
-			load := e.startLoadOf(between, func(ctx context.Context) call { return e.call(ctx, true) })
-			load.goesOn(denied)
+			load := calls.Start(e, between, func(ctx context.Context) calls.Call { return e.call(ctx, true) })
+			load.GoesOn(calls.Denied)
 			began := time.Now()
 			e.order("hook.v1", "once")
 			e.eventually("the loss is predicted", func() (bool, any) {
 				message := e.certificate("hook.v1").Message
 				return strings.Contains(message, test.says), message
 			})
-			installtest.Same(t, "calls that failed before the restart", 0, load.count(failed))
+			installtest.Same(t, "calls that failed before the restart", 0, load.Count(calls.Failed))
 			before := test.act(e)
 			rotatesSince(e, began, 2)
-			load.goesOn(denied)
-			load.end(func(c call) bool { return c.outcome == failed && c.answered.After(before) }) // that is what was predicted
-			if n := load.count(failed); n > test.most {
+			load.GoesOn(calls.Denied)
+			load.End(func(c calls.Call) bool { return c.Outcome == calls.Failed && c.Answered.After(before) }) // that is what was predicted
+			if n := load.Count(calls.Failed); n > test.most {
 				t.Errorf("%d calls failed, want at most %d", n, test.most)
 			}
 		})

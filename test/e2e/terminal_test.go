@@ -19,6 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/programs"
 )
 
@@ -122,7 +123,7 @@ func (r *running) output() string {
 
 func (r *running) says(text string) {
 	r.Helper()
-	within(r.env, 30*time.Second, "the command reports "+text, func() (bool, any) {
+	kube.Within(r.env, 30*time.Second, "the command reports "+text, func() (bool, any) {
 		said := r.output()
 		return strings.Contains(said, text), said
 	})

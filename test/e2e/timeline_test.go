@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/calls"
 )
 
 var timelineFile = flag.String("timeline", "", "draw the rotation of a server that reloads into this file, SVG")
@@ -144,7 +145,7 @@ func (l *timeline) note(lane, value string, asked time.Time) {
 // leads ends the recording, and fails unless both CAs were trusted before any pod served
 // the new certificate, and until none served the old one. Pods are asked now and then, so
 // the manager may observe that one serves the new certificate, and drop the old CA, before the recording sees it.
-func (l *timeline) leads(calls []call) {
+func (l *timeline) leads(made []calls.Call) {
 	l.Helper()
 	l.stop()
 	trusted := l.values(laneTrust)
@@ -162,7 +163,7 @@ func (l *timeline) leads(calls []call) {
 		l.Logf("%s: %+v", lane, l.lanes[lane])
 	}
 	if *timelineFile != "" {
-		l.must(os.WriteFile(*timelineFile, []byte(l.draw(calls)), 0o644))
+		l.must(os.WriteFile(*timelineFile, []byte(l.draw(made)), 0o644))
 	}
 }
 

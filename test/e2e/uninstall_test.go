@@ -10,6 +10,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/calls"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
@@ -26,14 +27,14 @@ func TestUninstallUnderLoad(t *testing.T) {
 	}
 
 	load := e.startLoad()
-	load.goesOn(denied)
+	load.GoesOn(calls.Denied)
 	deleted := time.Now()
 	e.uninstall("hook.v1")
 	becomes(e, "its pods no longer exist", func() int {
 		return len(kube.List(e, kubeClient.CoreV1().Pods(e.namespace), metav1.ListOptions{}).Items)
 	}, 0)
-	load.goesOn(uncovered)
-	load.end(uncoveredSince(deleted))
+	load.GoesOn(calls.Uncovered)
+	load.End(calls.UncoveredSince(deleted))
 
 	e.must(olmClient.OperatorGroups(e.namespace).Delete(e.ctx, "own", metav1.DeleteOptions{}))
 	e.clusterIs(before)

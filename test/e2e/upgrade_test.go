@@ -10,6 +10,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/calls"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
@@ -23,22 +24,22 @@ func TestUpgradeUnderLoad(t *testing.T) {
 	e.create(v1)
 	e.succeeds("hook.v1")
 	load := e.startLoad()
-	load.goesOn(denied)
+	load.GoesOn(calls.Denied)
 	for _, next := range []*operatorsv1alpha1.ClusterServiceVersion{v2, v3, v4} {
 		e.create(next)
 		e.succeeds(next.Name)
 		isGone(e, next.Spec.Replaces)
 		want := []string{"changed.hook.example.com", "configmaps.hook.example.com", "only-in-" + next.Name + ".example.com"}
 		installtest.Same(t, "registered webhooks with "+next.Name, want, webhookNames(e))
-		load.goesOn(denied)
+		load.GoesOn(calls.Denied)
 	}
 	e.eventually("the Deployment of the old name no longer exists, with its pods", func() (bool, any) {
 		_, err := kubeClient.AppsV1().Deployments(e.namespace).Get(e.ctx, "hook", metav1.GetOptions{})
 		pods := len(e.pods())
 		return apierrors.IsNotFound(err) && pods == 2, pods
 	})
-	load.goesOn(denied)
-	load.end(never)
+	load.GoesOn(calls.Denied)
+	load.End(calls.Never)
 }
 
 func behind(deployment string, csv *operatorsv1alpha1.ClusterServiceVersion) *operatorsv1alpha1.ClusterServiceVersion {
@@ -68,14 +69,14 @@ func TestFailedUpgradeUnderLoad(t *testing.T) {
 		d := kube.Get(e, kubeClient.AppsV1().Deployments(e.namespace), "hook")
 		return d.Status.ObservedGeneration == d.Generation && d.Status.UnavailableReplicas > 0, d.Status
 	})
-	load.goesOn(denied)
+	load.GoesOn(calls.Denied)
 	e.must(olmClient.ClusterServiceVersions(e.namespace).Delete(e.ctx, "hook.v2", metav1.DeleteOptions{}))
 	e.eventually("the version before has succeeded again", func() (bool, any) {
 		status := e.get("hook.v1").Status
 		return status.Phase == operatorsv1alpha1.CSVPhaseSucceeded && slices.Equal(webhookNames(e), before), status.Message
 	})
-	load.goesOn(denied)
-	load.end(never)
+	load.GoesOn(calls.Denied)
+	load.End(calls.Never)
 }
 
 // version is one version of an operator. The webhook that denies ConfigMaps is the same in all, another has another
