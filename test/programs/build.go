@@ -12,23 +12,51 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 )
 
 const reportEvery = 15 * time.Second
 
 // Build builds missing programs, reports the progress of that, and removes those of earlier sources from the checkout.
-func Build(ctx context.Context, progress io.Writer) error {
+// It returns the paths of the named programs. Without names it builds what make programs does, and returns no path.
+func Build(ctx context.Context, progress io.Writer, names ...string) (paths []string, err error) {
 	root, err := findRoot()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	for i, p := range all {
-		title := fmt.Sprintf("[%d/%d] %s", i+1, len(all), p.name)
+	selected, err := choose(names)
+	if err != nil {
+		return nil, err
+	}
+	for i, p := range selected {
+		title := fmt.Sprintf("[%d/%d] %s", i+1, len(selected), p.name)
 		if err := p.ensure(ctx, root, title, progress); err != nil {
-			return fmt.Errorf("build %s: %w", p.name, err)
+			return nil, fmt.Errorf("build %s: %w", p.name, err)
 		}
 	}
-	return nil
+	for _, name := range names {
+		path, err := Path(name)
+		if err != nil {
+			return nil, err
+		}
+		paths = append(paths, path)
+	}
+	return paths, nil
+}
+
+func choose(names []string) (selected []program, err error) {
+	if len(names) == 0 {
+		return lists.Filter(all, func(p program) bool { return !p.named }), nil
+	}
+	for _, name := range names {
+		p, err := find(name)
+		if err != nil {
+			return nil, err
+		}
+		selected = append(selected, p)
+	}
+	return selected, nil
 }
 
 // ensure returns when the program is built. Builds that run at the same time wait for one another.
@@ -76,7 +104,7 @@ func (p program) command(ctx context.Context, root, output string) (*exec.Cmd, e
 	}
 	command := exec.CommandContext(ctx, filepath.Join(root, "hack", "build.sh"), output, pkg)
 	if p.shared {
-		command = exec.CommandContext(ctx, "go", "build", "-o", output, pkg)
+		command = exec.CommandContext(ctx, "go", append(append([]string{"build"}, p.flags...), "-o", output, pkg)...)
 	}
 	command.Dir = filepath.Join(root, p.module)
 	// go build -v writes a line for each package that it compiles.

@@ -1,13 +1,14 @@
-// Package programs holds the programs that tests run as processes: the manager, the examples,
-// the program of docs/author/hosting.md and cert-manager. They are built by make programs, before any
-// test: a build inside a test counts against the test's time limit. A test asks for the path of
-// a program with Path.
+// Package programs holds the programs that tests run: the manager, the examples, the program of
+// docs/author/hosting.md, cert-manager and those of OLM. They are built by make programs or, those of OLM,
+// by make e2e-olm, before any test: a build inside a test counts against the test's time limit. A test
+// asks for the path of a program with Path.
 package programs
 
 import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // The programs.
@@ -19,6 +20,11 @@ const (
 	Conversion   = "crdconversion"
 	TeamLabel    = "team-label" // the first program of docs/author/hosting.md
 	CertManager  = "cert-manager"
+
+	CatalogOperator = "catalog-operator"
+	OLMOperator     = "olm-operator"
+	PackageServer   = "package-server"
+	OPM             = "opm"
 )
 
 type program struct {
@@ -28,6 +34,8 @@ type program struct {
 	inputs []string // files and directories that decide what is built, relative to the root; if shared, to the module
 	page   string   // the Markdown page whose first Go program is built, if it is not a package
 	shared bool     // kept outside the checkout, because its build takes minutes
+	flags  []string // of go build, if shared
+	named  bool     // built only if it is named
 }
 
 var tree = []string{"go.mod", "go.sum", "hack/build.sh", "cmd", "pkg", "examples", "docs/author/hosting.md"}
@@ -40,29 +48,62 @@ var all = []program{
 	{name: Conversion, module: "examples", pkg: "./crdconversion", inputs: tree},
 	{name: TeamLabel, module: "pkg/hosting", page: "docs/author/hosting.md", inputs: tree},
 	{name: CertManager, module: "test/certmanager", pkg: ".", inputs: []string{"."}, shared: true},
+	upstream(CatalogOperator, lifecycleManager+"/cmd/catalog"),
+	upstream(OLMOperator, lifecycleManager+"/cmd/olm"),
+	upstream(PackageServer, lifecycleManager+"/cmd/package-server"),
+	upstream(OPM, "github.com/operator-framework/operator-registry/cmd/opm", "json1", "containers_image_openpgp"),
 }
 
-// Path returns the file of a program that make programs built from the present sources.
+const lifecycleManager = "github.com/operator-framework/operator-lifecycle-manager"
+
+// upstream is a program of OLM, in the version that test/olm/upstream requires. The tag grpcnotrace keeps programs small.
+func upstream(name, pkg string, tags ...string) program {
+	return program{
+		name: name, module: "test/olm/upstream", pkg: pkg, inputs: []string{"."}, shared: true, named: true,
+		flags: []string{"-tags=" + strings.Join(append(tags, "grpcnotrace"), ","), "-ldflags=-s -w"},
+	}
+}
+
+// Path returns the file of a program that was built from the present sources.
 func Path(name string) (string, error) {
 	root, err := findRoot()
 	if err != nil {
 		return "", err
 	}
-	for _, p := range all {
-		if p.name != name {
-			continue
-		}
-		dir, err := p.dir(root)
-		if err != nil {
-			return "", err
-		}
-		path := filepath.Join(dir, name)
-		if _, err := os.Stat(path); err != nil {
-			return "", fmt.Errorf("%s is not built from the present sources (%w): run make programs", name, err)
-		}
-		return path, nil
+	p, err := find(name)
+	if err != nil {
+		return "", err
 	}
-	return "", fmt.Errorf("test/programs has no program %s", name)
+	path, err := p.path(root)
+	if err != nil {
+		return "", err
+	}
+	if _, err := os.Stat(path); err != nil {
+		return "", fmt.Errorf("%s is not built from the present sources (%w): run make %s", name, err, p.target())
+	}
+	return path, nil
+}
+
+func find(name string) (program, error) {
+	for _, p := range all {
+		if p.name == name {
+			return p, nil
+		}
+	}
+	return program{}, fmt.Errorf("test/programs has no program %s", name)
+}
+
+func (p program) path(root string) (string, error) {
+	dir, err := p.dir(root)
+	return filepath.Join(dir, p.name), err
+}
+
+// target is the make target that builds the program.
+func (p program) target() string {
+	if p.named {
+		return "e2e-olm"
+	}
+	return "programs"
 }
 
 func (p program) built(dir string) bool {

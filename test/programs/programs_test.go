@@ -56,6 +56,10 @@ func TestPathNamesTheNextStep(t *testing.T) {
 	if _, err := Path("kubectl-webhooks"); err == nil || !strings.Contains(err.Error(), "run make programs") {
 		t.Errorf("err = %v", err)
 	}
+	write(t, root, "test/olm/upstream/go.mod", "")
+	if _, err := Path(OPM); err == nil || !strings.Contains(err.Error(), "run make e2e-olm") {
+		t.Errorf("err = %v", err)
+	}
 	if _, err := Path("nothing"); err == nil || !strings.Contains(err.Error(), "no program nothing") {
 		t.Errorf("err = %v", err)
 	}
