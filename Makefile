@@ -8,7 +8,7 @@ WORKSPACE := GOWORK=$(CURDIR)/go.work
 
 CLUSTER := go run -C test/cluster ./cmd/cluster
 LINT    := go tool -modfile=$(CURDIR)/hack/tools/lint/go.mod golangci-lint run
-LINTED  := . pkg/hosting pkg/hosting/test examples test/e2e test/cluster test/certmanager test/gitops test/chart test/browser hack/release
+LINTED  := . pkg/hosting pkg/hosting/test examples test/e2e test/olm test/cluster test/certmanager test/gitops test/chart test/browser hack/release
 
 # What is outside test/ needs no API server.
 # The longest tests come first: the others run at the same time.
@@ -106,6 +106,7 @@ unit integration: export GOGC ?= 400
 unit: ## Run the tests that need nothing but Go
 	$(WORKSPACE) go test -timeout=30m $(UNIT)
 	go test -C test/cluster ./internal/... ./cmd/cluster/...
+	go test -C test/olm ./catalog
 	go test -C test/gitops .
 	go test -C test/chart .
 	go test -C hack/tools/words .
@@ -129,6 +130,10 @@ browser: ## Run the tests of the page in Chromium (hack/chromium.sh installs one
 .PHONY: e2e
 e2e: programs ## Run the tests that need a cluster: one from source, or KUBECONFIG's
 	./hack/e2e.sh
+
+.PHONY: e2e-olm
+e2e-olm: ## Run the tests with OLM's catalog-operator and package-server, on a cluster as for e2e
+	./hack/e2e-olm.sh
 
 .PHONY: timeline
 timeline: programs ## Draw docs/rotation.svg: a rotation on the real cluster

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # deploy.sh IMAGE...: runs the manager, as this tree builds it, in the cluster of KUBECONFIG,
-# whose node also gets the other images of out/ that are named.
+# whose node also gets the other images of out/ that are named. BASE names the manifests, if they
+# are not all of them.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 export GOWORK=off
@@ -16,6 +17,7 @@ main() {
   go run -C test/cluster ./cmd/cluster load "${archives[@]}"
 
   write_overlay "$digest"
+  kubectl apply --server-side -k manifests/crds
   kubectl apply --server-side -k out/deploy
   kubectl rollout status -n $manager deployment/$manager --timeout=3m || explain
 }
@@ -27,7 +29,7 @@ write_overlay() {
   cat >out/deploy/kustomization.yaml <<YAML
 apiVersion: kustomize.config.k8s.io/v1beta1
 kind: Kustomization
-resources: [../../manifests]
+resources: [../../${BASE:-manifests}]
 patches:
 - target: {kind: Deployment, name: $manager}
   patch: |
