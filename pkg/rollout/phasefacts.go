@@ -104,12 +104,16 @@ func (r *reporter) awaitVersions(f *phase.Facts) {
 	}
 }
 
-// deadline is zero if nothing is being installed. The time starts with the installation or a later progress.
+// deadline is zero if nothing is being installed. The time starts with the installation or a later progress. It has passed
+// if the Deployment exceeded its own deadline, as with OLM v0.
 func (r *reporter) deadline(d deploymentView) time.Time {
 	if r.CSV.Status.Phase != operatorsv1alpha1.CSVPhaseInstalling || d.progress.Since.IsZero() {
 		return time.Time{}
 	}
 	since := d.progress.Since
+	if d.progress.Exceeded {
+		return since
+	}
 	if began := r.CSV.Status.LastTransitionTime; began != nil {
 		since = workload.Later(since, began.Time)
 	}

@@ -5,7 +5,9 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -66,6 +68,26 @@ func TestInstallTimeoutIsRequeued(t *testing.T) {
 	want := []string{`Failed InstallCheckFailed: install timeout: waiting for deployment manager to become ready: deployment "manager" not available: Deployment does not have minimum availability.`}
 	installtest.Same(t, "phases", want, phasesOf(plan))
 	installtest.Same(t, "the requeue after the timeout", time.Time{}, plan.Requeue.At)
+}
+
+// A Deployment that exceeds its own progress deadline ends the installation before the timeout. A later completion continues it.
+func TestProgressDeadlineEndsTheInstallation(t *testing.T) {
+	c := clusterWith(t, webhookOf("manager"))
+	c.reconcile()
+	c.becomeUnavailable("manager")
+	c.wait(10 * time.Second)
+	c.reconcile()
+	c.expectPhase("before the deadline", installing)
+	progressing := &c.Observed.Deployments["manager"].Status.Conditions[0]
+	progressing.Status, progressing.Reason = corev1.ConditionFalse, "ProgressDeadlineExceeded"
+	progressing.LastTransitionTime, progressing.LastUpdateTime = metav1.NewTime(c.now), metav1.NewTime(c.now)
+	want := []string{`Failed InstallCheckFailed: install timeout: waiting for deployment manager to become ready: deployment "manager" exceeded its progress deadline: Deployment does not have minimum availability.`}
+	installtest.Same(t, "phases", want, phasesOf(c.reconcile()))
+	c.becomeAvailable("manager")
+	for range 4 {
+		c.reconcileLater("manager")
+	}
+	c.expectPhase("when it is available", succeeded)
 }
 
 // The timeout begins with the installation, not with the creation of older Deployments.

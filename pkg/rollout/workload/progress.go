@@ -23,6 +23,8 @@ type Progress struct {
 	Message string
 	// Available is set if enough replicas of any revision are available.
 	Available bool
+	// Exceeded is set if the Deployment is not complete at the end of its own progress deadline.
+	Exceeded bool
 	// Since is the last progress after the last change; zero for none.
 	Since time.Time
 	// Running is when all containers of a pod ran without being ready; zero for no such pod.
@@ -50,6 +52,9 @@ func ProgressOf(d *appsv1.Deployment, pods []*corev1.Pod) Progress {
 	p.State = managerv1alpha1.DeploymentProgressing
 	p.Reason = managerv1alpha1.ReasonWaitingForReplicas
 	p.Message = fmt.Sprintf("deployment %q not available: %s", d.Name, cause)
+	if exceeded(d) {
+		p.Exceeded, p.Message = true, fmt.Sprintf("deployment %q exceeded its progress deadline: %s", d.Name, cause)
+	}
 	if failure := condition(d, appsv1.DeploymentReplicaFailure); failure != nil && failure.Status == corev1.ConditionTrue {
 		p.Reason, p.Message = managerv1alpha1.ReasonReplicaFailure, fmt.Sprintf("%s: its pods cannot be created: %s", strings.TrimSuffix(p.Message, "."), failure.Message)
 	} else if diagnosis := diagnose(pods); diagnosis.reason != "" {
@@ -62,7 +67,7 @@ func ProgressOf(d *appsv1.Deployment, pods []*corev1.Pod) Progress {
 func (p Progress) Outdated(name string) Progress {
 	p.State, p.Reason = managerv1alpha1.DeploymentProgressing, managerv1alpha1.ReasonUpdating
 	p.Message = fmt.Sprintf("deployment %q not available: it is being updated", name)
-	p.Since = time.Time{}
+	p.Since, p.Exceeded = time.Time{}, false
 	return p
 }
 
@@ -83,6 +88,13 @@ func missing(d *appsv1.Deployment, wanted int32, availability *appsv1.Deployment
 	default:
 		return ""
 	}
+}
+
+// exceeded ignores a status of an earlier generation.
+func exceeded(d *appsv1.Deployment) bool {
+	const reason = "ProgressDeadlineExceeded" // of the Deployment controller, which exports no constant
+	progressing := condition(d, appsv1.DeploymentProgressing)
+	return d.Status.ObservedGeneration >= d.Generation && progressing != nil && progressing.Reason == reason
 }
 
 func condition(d *appsv1.Deployment, kind appsv1.DeploymentConditionType) *appsv1.DeploymentCondition {
