@@ -1,27 +1,36 @@
 package main
 
 import (
+	"bytes"
 	"debug/buildinfo"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
+	"strings"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/empty"
 	"github.com/google/go-containerregistry/pkg/v1/layout"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
-	"github.com/google/go-containerregistry/pkg/v1/static"
+	"github.com/google/go-containerregistry/pkg/v1/tarball"
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// newImage does not compress: the digest then does not depend on the version of a compressor.
+// newImage compresses, as registries expect it: skopeo would otherwise compress, and change the digest. The digest
+// depends on the version of Go, as the program does.
 func newImage(files []file, architecture string, runs v1.Config) (v1.Image, error) {
-	content, err := tarball(files)
+	content, err := tarOf(files)
 	if err != nil {
 		return nil, err
 	}
 	base := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON)
-	image, err := mutate.AppendLayers(base, static.NewLayer(content, types.OCIUncompressedLayer))
+	open := func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(content)), nil }
+	layer, err := tarball.LayerFromOpener(open, tarball.WithMediaType(types.OCILayer), tarball.WithCompressedCaching)
+	if err != nil {
+		return nil, err
+	}
+	image, err := mutate.AppendLayers(base, layer)
 	if err != nil {
 		return nil, err
 	}
@@ -56,38 +65,23 @@ func architectureOf(binary string) (string, error) {
 	return settings["GOARCH"], nil
 }
 
-// indexOf returns a single image as it is. Two images for one architecture are refused: a node would use the first.
-func indexOf(images []v1.Image) (mutate.Appendable, error) {
-	if len(images) == 1 {
-		return images[0], nil
-	}
-	index := mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
-	seen := map[string]bool{}
-	for _, image := range images {
-		config, err := image.ConfigFile()
-		if err != nil {
-			return nil, err
-		}
-		if seen[config.Architecture] {
-			return nil, fmt.Errorf("two programs are built for %s: name one for each architecture", config.Architecture)
-		}
-		seen[config.Architecture] = true
-		index = mutate.AppendManifests(index, mutate.IndexAddendum{Add: image, Descriptor: v1.Descriptor{
-			Platform: &v1.Platform{OS: config.OS, Architecture: config.Architecture},
-		}})
-	}
-	return index, nil
-}
-
-// writeArchive adds two annotations with the complete name: containerd reads the first, other tools the second.
+// writeArchive writes the image under two names: its tag and its digest. containerd imports both. A pod that names the
+// digest needs the second: containerd ignores the tag of a name that also has a digest. skopeo finds the image by
+// org.opencontainers.image.ref.name.
 func writeArchive(out, name string, image mutate.Appendable) error {
-	index := mutate.AppendManifests(empty.Index, mutate.IndexAddendum{
-		Add: image,
-		Descriptor: v1.Descriptor{Annotations: map[string]string{
+	digest, err := image.Digest()
+	if err != nil {
+		return err
+	}
+	index := mutate.AppendManifests(empty.Index,
+		mutate.IndexAddendum{Add: image, Descriptor: v1.Descriptor{Annotations: map[string]string{
 			"io.containerd.image.name":          name,
 			"org.opencontainers.image.ref.name": name,
-		}},
-	})
+		}}},
+		mutate.IndexAddendum{Add: image, Descriptor: v1.Descriptor{Annotations: map[string]string{
+			"io.containerd.image.name": repositoryOf(name) + "@" + digest.String(),
+		}}},
+	)
 	dir, err := os.MkdirTemp("", "mkimage-")
 	if err != nil {
 		return err
@@ -100,11 +94,19 @@ func writeArchive(out, name string, image mutate.Appendable) error {
 	if err != nil {
 		return err
 	}
-	content, err := tarball(files)
+	content, err := tarOf(files)
 	if err != nil {
 		return err
 	}
 	return os.WriteFile(out, content, 0o644) //nolint:gosec // G306: an image, which others may read
+}
+
+// repositoryOf returns a name without its tag. A colon before the last slash begins a port.
+func repositoryOf(name string) string {
+	if colon := strings.LastIndexByte(name, ':'); colon > strings.LastIndexByte(name, '/') {
+		return name[:colon]
+	}
+	return name
 }
 
 func readTree(tree fs.FS) ([]file, error) {

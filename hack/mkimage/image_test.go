@@ -2,6 +2,8 @@ package main
 
 import (
 	"archive/tar"
+	"bytes"
+	"compress/gzip"
 	"encoding/json"
 	"errors"
 	"io"
@@ -30,11 +32,10 @@ func TestWriteImage(t *testing.T) {
 
 	entries := readTar(t, archive)
 	index := decode[v1.IndexManifest](t, entries["index.json"])
-	if len(index.Manifests) != 1 {
-		t.Fatalf("the index has %d manifests, want 1", len(index.Manifests))
-	}
-	installtest.Same(t, "the digest in the index", digest, index.Manifests[0].Digest.String())
-	installtest.Same(t, "the name under which the image is imported", imageName, index.Manifests[0].Annotations["io.containerd.image.name"])
+	installtest.Same(t, "the images, by the names under which they are imported", map[string]string{
+		imageName: digest,
+		"docker.io/olm-webhook-manager/hello@" + digest: digest,
+	}, digestsByName(index))
 	blob := func(hash v1.Hash) []byte { return entries["blobs/sha256/"+hash.Hex] }
 	manifest := decode[v1.Manifest](t, blob(index.Manifests[0].Digest))
 	config := decode[v1.ConfigFile](t, blob(manifest.Config.Digest))
@@ -45,7 +46,7 @@ func TestWriteImage(t *testing.T) {
 	}
 
 	layer := filepath.Join(dir, "layer.tar")
-	writeFile(t, layer, string(blob(manifest.Layers[0].Digest)))
+	writeFile(t, layer, unzipped(t, blob(manifest.Layers[0].Digest)))
 	files := readTar(t, layer)
 	installtest.Same(t, "the further file", "{}", string(files["etc/hello/policy.json"]))
 	if len(files["hello"]) == 0 {
@@ -91,7 +92,9 @@ func TestSeveralArchitectures(t *testing.T) {
 	entries := readTar(t, archive)
 	outer := decode[v1.IndexManifest](t, entries["index.json"])
 	installtest.Same(t, "the digest in the archive", digest, outer.Manifests[0].Digest.String())
-	inner := decode[v1.IndexManifest](t, entries["blobs/sha256/"+outer.Manifests[0].Digest.Hex])
+	text := entries["blobs/sha256/"+outer.Manifests[0].Digest.Hex]
+	inner := decode[v1.IndexManifest](t, text)
+	installtest.Same(t, "the index, and how a registry client that copies it would write it", rewritten(t, text), string(text))
 	var architectures []string
 	for _, manifest := range inner.Manifests {
 		architectures = append(architectures, manifest.Platform.Architecture)
@@ -100,6 +103,37 @@ func TestSeveralArchitectures(t *testing.T) {
 
 	_, err = writeImage(archive, imageName, "1:1", []string{filepath.Join(amd, "hello"), filepath.Join(amd, "hello")}, nil)
 	installtest.Error(t, "two programs are built for amd64", err)
+}
+
+// rewritten returns an index as clients write it that know the types of the image specification 1.0, such as skopeo 1.9.
+func rewritten(t *testing.T, index []byte) string {
+	t.Helper()
+	type platform struct {
+		Architecture string `json:"architecture"`
+		OS           string `json:"os"`
+	}
+	type descriptor struct {
+		MediaType string   `json:"mediaType"`
+		Digest    string   `json:"digest"`
+		Size      int64    `json:"size"`
+		Platform  platform `json:"platform"`
+	}
+	type spec struct {
+		SchemaVersion int          `json:"schemaVersion"`
+		MediaType     string       `json:"mediaType"`
+		Manifests     []descriptor `json:"manifests"`
+	}
+	return string(installtest.OrPanic(json.Marshal(decode[spec](t, index))))
+}
+
+func TestRepositoryOf(t *testing.T) {
+	for name, want := range map[string]string{
+		"docker.io/a/b:v1":                "docker.io/a/b",
+		"registry.example.com:5000/a/b":   "registry.example.com:5000/a/b",
+		"registry.example.com:5000/b:dev": "registry.example.com:5000/b",
+	} {
+		installtest.Same(t, "the repository of "+name, want, repositoryOf(name))
+	}
 }
 
 func TestBundleImage(t *testing.T) {
@@ -118,7 +152,7 @@ func TestBundleImage(t *testing.T) {
 	config := decode[v1.ConfigFile](t, entries["blobs/sha256/"+manifest.Config.Digest.Hex])
 	installtest.Same(t, "the labels", map[string]string{"operators.operatorframework.io.bundle.package.v1": "shop"}, config.Config.Labels)
 	layer := filepath.Join(t.TempDir(), "layer.tar")
-	writeFile(t, layer, string(entries["blobs/sha256/"+manifest.Layers[0].Digest.Hex]))
+	writeFile(t, layer, unzipped(t, entries["blobs/sha256/"+manifest.Layers[0].Digest.Hex]))
 	installtest.Same(t, "the manifest", "kind: ClusterServiceVersion\n", string(readTar(t, layer)["manifests/csv.yaml"]))
 
 	delete(bundle, "metadata/annotations.yaml")
@@ -183,6 +217,22 @@ func readTar(t *testing.T, path string) map[string][]byte {
 			t.Fatal(err)
 		}
 	}
+}
+
+func digestsByName(index v1.IndexManifest) map[string]string {
+	digests := map[string]string{}
+	for _, manifest := range index.Manifests {
+		digests[manifest.Annotations["io.containerd.image.name"]] = manifest.Digest.String()
+	}
+	return digests
+}
+
+// unzipped returns the content of a layer.
+func unzipped(t *testing.T, layer []byte) string {
+	t.Helper()
+	r, err := gzip.NewReader(bytes.NewReader(layer))
+	installtest.Must(t, err)
+	return string(installtest.OrPanic(io.ReadAll(r)))
 }
 
 func decode[T any](t *testing.T, content []byte) T {

@@ -36,7 +36,7 @@ func readMapped(mapping string) (file, error) {
 // epoch is the time of every file, so that an archive depends on nothing but what is in it.
 var epoch = time.Unix(0, 0).UTC()
 
-func tarball(files []file) ([]byte, error) {
+func tarOf(files []file) ([]byte, error) {
 	var archive bytes.Buffer
 	w := tar.NewWriter(&archive)
 	for _, dir := range foldersOf(files) {

@@ -8,8 +8,9 @@
 //	go run ./hack/mkimage -o out.tar -t docker.io/olm-webhook-manager/NAME:dev -bundle DIRECTORY
 //
 // Several binaries are the same program for several architectures: the archive then has an index
-// with an image for each. The same input gives the same digest, which it prints. The archive is an
-// OCI image layout in a tar file, and holds the name that it is imported under.
+// with an image for each. The same input and Go version give the same digest, which it prints. The
+// archive is an OCI image layout in a tar file. It has the image under the name with the tag, and
+// under the name with the digest.
 package main
 
 import (

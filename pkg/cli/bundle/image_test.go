@@ -151,6 +151,10 @@ func TestOpen(t *testing.T) {
 	digest := installtest.OrPanic(image.Digest())
 	repository := serve(t, image, "shop-bundle", "v1")
 	one, two, empties := layoutOf(t, image), layoutOf(t, image, image), layoutOf(t)
+	twice := layoutOf(t, image)
+	entry := installtest.OrPanic(installtest.OrPanic(layout.ImageIndexFromPath(twice)).IndexManifest()).Manifests[0]
+	entry.Annotations = map[string]string{"io.containerd.image.name": "docker.io/shop/bundle@" + entry.Digest.String()}
+	must(t, layout.Path(twice).AppendDescriptor(entry))
 	plainFile := empties + "/file"
 	must(t, os.WriteFile(plainFile, nil, 0o600))
 
@@ -158,6 +162,7 @@ func TestOpen(t *testing.T) {
 		repository + ":v1":                       repository + "@" + digest.String(),
 		repository + "@" + digest.String():       repository + "@" + digest.String(),
 		one:                                      one + "@sha256:",
+		twice:                                    twice + "@sha256:",
 		"../../../examples/projectpolicy/bundle": "../../../examples/projectpolicy/bundle",
 	} {
 		b, err := Open(t.Context(), reference, Registry{PlainHTTP: true})

@@ -44,7 +44,7 @@ func openLayout(ctx context.Context, dir string) (*Bundle, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", dir, err)
 	}
-	if n := len(manifest.Manifests); n != 1 {
+	if n := distinct(manifest.Manifests); n != 1 {
 		return nil, fmt.Errorf("%s holds %d images: name a layout with the bundle's alone", dir, n)
 	}
 	source := dir + "@" + manifest.Manifests[0].Digest.String()
@@ -56,6 +56,15 @@ func openLayout(ctx context.Context, dir string) (*Bundle, error) {
 		return nil, fmt.Errorf("%s: %w", source, err)
 	}
 	return InspectImage(ctx, image, source)
+}
+
+// distinct counts images. A layout can have one image under several names.
+func distinct(entries []v1.Descriptor) int {
+	digests := map[v1.Hash]bool{}
+	for _, entry := range entries {
+		digests[entry.Digest] = true
+	}
+	return len(digests)
 }
 
 func manifestOf(index v1.ImageIndex) (*v1.IndexManifest, error) {
