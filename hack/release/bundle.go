@@ -23,16 +23,17 @@ func (r *release) writeBundle(ctx context.Context) error {
 		"--name", managerOf, "--version", strings.TrimPrefix(r.version, "v"), "-o", directory); err != nil {
 		return err
 	}
-	if err := describe(filepath.Join(directory, "manifests", managerOf+".clusterserviceversion.yaml"), r.images[0]); err != nil {
+	if err := describe(filepath.Join(directory, "manifests", managerOf+".clusterserviceversion.yaml"), r.manager); err != nil {
 		return err
 	}
 	if _, err := r.goRun(ctx, "./cmd/"+pluginOf, "bundle", "validate", directory); err != nil {
 		return err
 	}
-	if err := r.writeImage(ctx, bundleOf, "-bundle", directory); err != nil {
+	written, err := r.writeImage(ctx, bundleOf, "-bundle", directory)
+	if err != nil {
 		return err
 	}
-	catalog, err := catalogOf(r.version, r.images[len(r.images)-1], os.DirFS(directory))
+	catalog, err := catalogOf(r.version, written, os.DirFS(directory))
 	if err != nil {
 		return err
 	}

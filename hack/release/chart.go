@@ -11,7 +11,7 @@ import (
 
 // writeChart packs the chart with the version, and with the digest of the image. helm package would write the time.
 func (r *release) writeChart(context.Context) error {
-	files, err := readChart(os.DirFS(filepath.Join(r.root, "charts")), r.version, r.images[0].digest)
+	files, err := readChart(os.DirFS(filepath.Join(r.root, "charts")), r.version, r.manager.digest)
 	if err != nil {
 		return err
 	}

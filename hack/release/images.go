@@ -14,22 +14,25 @@ type image struct {
 func (i image) pinned() string { return i.name + "@" + i.digest }
 
 // writeImages writes one archive with the image of the manager for each architecture.
-func (r *release) writeImages(ctx context.Context) error {
-	var programs []string
-	for _, p := range platforms {
-		if p.os == "linux" {
-			programs = append(programs, r.built(managerOf, p))
-		}
+func (r *release) writeImages(ctx context.Context) (err error) {
+	programs := make([]string, 0, len(nodePlatforms))
+	for _, p := range nodePlatforms {
+		programs = append(programs, r.built(managerOf, p))
 	}
-	return r.writeImage(ctx, managerOf, programs...)
+	r.manager, err = r.writeImage(ctx, managerOf, programs...)
+	return err
 }
 
 // writeImage passes what the image has to mkimage.
-func (r *release) writeImage(ctx context.Context, repository string, content ...string) error {
+func (r *release) writeImage(ctx context.Context, repository string, content ...string) (image, error) {
 	name := imageOf + repository + ":" + r.version
 	arguments := append([]string{"./hack/mkimage", "-o", r.path(repository + "_" + r.version + "_image.tar"), "-t", name}, content...)
 	printed, err := r.goRun(ctx, arguments...)
+	if err != nil {
+		return image{}, err
+	}
 	digest, _, _ := strings.Cut(printed, " ")
-	r.images = append(r.images, image{name, digest})
-	return err
+	written := image{name, digest}
+	r.images = append(r.images, written)
+	return written, nil
 }

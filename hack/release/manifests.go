@@ -36,7 +36,7 @@ func (r *release) kustomize(directories []string) ([]byte, error) {
 	if err := os.MkdirAll(overlay, 0o750); err != nil {
 		return nil, err
 	}
-	if err := os.WriteFile(filepath.Join(overlay, "kustomization.yaml"), []byte(overlayOf(directories, r.images[0])), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(overlay, "kustomization.yaml"), []byte(overlayOf(directories, r.manager)), 0o600); err != nil {
 		return nil, err
 	}
 	objects, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), overlay)

@@ -9,6 +9,9 @@ var platforms = []platform{
 	{"windows", "amd64"}, {"windows", "arm64"},
 }
 
+// nodePlatforms are those of the nodes of clusters, and of images.
+var nodePlatforms = platforms[:2]
+
 func (p platform) String() string { return p.os + "_" + p.arch }
 
 func (p platform) executable(program string) string {

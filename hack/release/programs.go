@@ -8,29 +8,46 @@ import (
 	"path/filepath"
 )
 
+// program is a command of a module of the repository.
+type program struct {
+	name    string // also of the executable
+	module  string // directory
+	command string // directory in the module
+}
+
 // writePrograms also writes one bill of materials for each program, which covers all of its platforms.
 func (r *release) writePrograms(ctx context.Context) error {
 	license, err := os.ReadFile(filepath.Join(r.root, "LICENSE"))
 	if err != nil {
 		return err
 	}
-	for _, program := range []string{managerOf, pluginOf} {
-		built := make([]string, 0, len(platforms))
-		for _, p := range platforms {
-			executable, err := r.build(ctx, program, p)
-			if err != nil {
-				return err
-			}
-			if err := r.pack(executable, program, p, license); err != nil {
-				return err
-			}
-			built = append(built, executable)
+	for _, name := range []string{managerOf, pluginOf} {
+		built, err := r.buildFor(ctx, program{name, ".", "./cmd/" + name}, platforms)
+		if err != nil {
+			return err
 		}
-		if err := r.writeBill(program, built); err != nil {
+		for i, p := range platforms {
+			if err := r.pack(built[i], name, p, license); err != nil {
+				return err
+			}
+		}
+		if err := r.writeBill(name, built); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// buildFor returns an executable for each platform.
+func (r *release) buildFor(ctx context.Context, p program, platforms []platform) ([]string, error) {
+	built := make([]string, 0, len(platforms))
+	for _, target := range platforms {
+		if err := r.build(ctx, p, target); err != nil {
+			return nil, err
+		}
+		built = append(built, r.built(p.name, target))
+	}
+	return built, nil
 }
 
 // built is where a program is between the steps of one release.
@@ -39,16 +56,15 @@ func (r *release) built(program string, p platform) string {
 }
 
 // build does not let the environment of the caller decide about the program.
-func (r *release) build(ctx context.Context, program string, p platform) (string, error) {
-	executable := r.built(program, p)
-	fmt.Fprintf(os.Stderr, "build %s for %s\n", program, p)
-	command := exec.CommandContext(ctx, filepath.Join(r.root, "hack", "build.sh"), executable, "./cmd/"+program) //nolint:gosec // G204: the arguments are ours
-	command.Dir = r.root
+func (r *release) build(ctx context.Context, program program, p platform) error {
+	fmt.Fprintf(os.Stderr, "build %s for %s\n", program.name, p)
+	command := exec.CommandContext(ctx, filepath.Join(r.root, "hack", "build.sh"), r.built(program.name, p), program.command) //nolint:gosec // G204: the arguments are ours
+	command.Dir = filepath.Join(r.root, program.module)
 	command.Env = append(os.Environ(),
 		"GOOS="+p.os, "GOARCH="+p.arch, "GOAMD64=v1", "GOARM64=v8.0", "GOFLAGS=-buildvcs=false", "GOEXPERIMENT=", "GOFIPS140=off",
 		"VERSION="+r.version, "COMMIT="+r.commit)
 	_, err := output(command)
-	return executable, err
+	return err
 }
 
 func (r *release) pack(executable, program string, p platform, license []byte) error {

@@ -31,7 +31,8 @@ type release struct {
 	version string // v0.1.0
 	out     string
 	notes   string
-	images  []image
+	manager image   // of the manager
+	images  []image // all
 }
 
 func newRelease(t tree, version, out string) (*release, error) {
@@ -69,7 +70,7 @@ func (r *release) write(ctx context.Context, key string) error {
 	defer os.RemoveAll(partial)
 	r.out = partial
 	for _, step := range []func(context.Context) error{
-		r.writePrograms, r.writeImages, r.writeManifests, r.writeBundle, r.writeChart, r.writeKrew, r.writeNotes, r.writeProvenance, r.writeChecksums,
+		r.writePrograms, r.writeImages, r.writeManifests, r.writeBundle, r.writeChart, r.writeKrew, r.writeExample, r.writeNotes, r.writeProvenance, r.writeChecksums,
 	} {
 		if err := step(ctx); err != nil {
 			return err

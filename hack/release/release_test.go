@@ -115,13 +115,15 @@ func TestBillListsModulesOnce(t *testing.T) {
 		{Path: "example.com/a", Version: "v2.0.0"},
 		{Path: "example.com/b", Version: "v1.0.0"},
 		{Path: "example.com/old", Version: "v1.0.0", Replace: &debug.Module{Path: "example.com/new", Version: "v3.0.0"}},
+		{Path: "example.com/ours", Version: "v0.0.0", Replace: &debug.Module{Path: "../ours"}},
 	})
 	var names []string
 	for _, c := range *bill.Components {
 		names = append(names, c.PackageURL)
 	}
 	sameJSON(t, []string{
-		"pkg:golang/example.com/a@v2.0.0", "pkg:golang/example.com/b@v1.0.0", "pkg:golang/example.com/new@v3.0.0", "pkg:golang/std@1.26.8",
+		"pkg:golang/example.com/a@v2.0.0", "pkg:golang/example.com/b@v1.0.0", "pkg:golang/example.com/new@v3.0.0",
+		"pkg:golang/example.com/ours@v0.1.0", "pkg:golang/std@1.26.8",
 	}, names)
 	if bill.Metadata.Component.Type != cyclonedx.ComponentTypeApplication || bill.Metadata.Component.Version != "v0.1.0" {
 		t.Errorf("the component is %+v", bill.Metadata.Component)
@@ -158,6 +160,33 @@ func TestChartHasVersionAndDigest(t *testing.T) {
 	}
 	_, err = replaceLines("\na\n", map[string]string{"b": "c"})
 	wantError(t, `the line "b" once`, err)
+}
+
+func TestExampleHasVersionAndDigest(t *testing.T) {
+	files, err := readExample(os.DirFS("../../examples/poddefaults"), "v0.2.0", image{"docker.io/x:v0.2.0", "sha256:abc"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts := map[string]string{}
+	for _, f := range files {
+		texts[f.name] = string(f.content)
+		if strings.Contains(string(f.content), ":dev") {
+			t.Errorf("%s names an image that is not released:\n%s", f.name, f.content)
+		}
+	}
+	for name, text := range map[string]string{
+		"example-poddefaults/bundle/manifests/poddefaults.clusterserviceversion.yaml": "image: docker.io/x:v0.2.0@sha256:abc\n",
+		"example-poddefaults/bundle/metadata/annotations.yaml":                        "package.v1: poddefaults\n",
+		"example-poddefaults/bundle.waivers.yaml":                                     "waivers:\n",
+		"example-poddefaults/samples/pod-conflict.yaml":                               "kind: Pod\n",
+	} {
+		if !strings.Contains(texts[name], text) {
+			t.Errorf("%s lacks %q:\n%s", name, text, texts[name])
+		}
+	}
+	if _, extra := texts["example-poddefaults/main.go"]; extra {
+		t.Error("the archive has the source of the program")
+	}
 }
 
 func TestCatalogHasManifests(t *testing.T) {

@@ -34,10 +34,7 @@ func (r *release) writeBill(program string, executables []string) error {
 func billOf(program, version, goVersion string, built time.Time, modules []*debug.Module) *cyclonedx.BOM {
 	components := map[string]cyclonedx.Component{}
 	for _, module := range modules {
-		if module.Replace != nil {
-			module = module.Replace
-		}
-		c := moduleComponent(module.Path, module.Version)
+		c := moduleComponent(origin(module, version))
 		components[c.BOMRef] = c
 	}
 	std := moduleComponent("std", goVersion[len("go"):])
@@ -50,6 +47,18 @@ func billOf(program, version, goVersion string, built time.Time, modules []*debu
 	sorted := slices.SortedFunc(maps.Values(components), func(a, b cyclonedx.Component) int { return cmp.Compare(a.BOMRef, b.BOMRef) })
 	bill.Components = &sorted
 	return bill
+}
+
+// origin returns the module whose code a program has. One that is replaced by a directory is part of the release.
+func origin(module *debug.Module, version string) (path, ofVersion string) {
+	switch {
+	case module.Replace == nil:
+		return module.Path, module.Version
+	case module.Replace.Version == "":
+		return module.Path, version
+	default:
+		return module.Replace.Path, module.Replace.Version
+	}
 }
 
 func moduleComponent(path, version string) cyclonedx.Component {
