@@ -16,7 +16,9 @@ done
 ./hack/image.sh hook ./test/e2e/hook
 types=(validating mutating conversion)
 ./hack/initoperators.sh "${types[@]}"
-./hack/deploy.sh "${examples[@]}" hook "${types[@]/#/init-}"
+built=$(./hack/released.sh) # TestManagerUpgrade installs these versions.
+readarray -t released <<<"$built"
+./hack/deploy.sh "${examples[@]}" hook "${types[@]/#/init-}" "${released[@]}"
 
 # Tests wait for the cluster more than they use the machine, so more of them run side by side
 # than it has cores; how many of them put it under load at once, the tests see to.

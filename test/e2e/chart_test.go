@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -32,14 +31,14 @@ func TestChart(t *testing.T) {
 
 	c.refuses("invalid ownership metadata", "helm install olm-webhook-manager charts/olm-webhook-manager -n olm-webhook-manager")
 	c.adopts()
-	c.works()
+	managerWorks(c.env)
 	load.GoesOn(calls.Denied)
 
 	c.helm("upgrade", "--set", "logLevel=debug,podAnnotations.a=b,podDisruptionBudget.enabled=false")
-	c.works()
+	managerWorks(c.env)
 	c.has("debug", "b", false)
 	c.helm("rollback")
-	c.works()
+	managerWorks(c.env)
 	c.has("", "", true)
 	load.GoesOn(calls.Denied)
 
@@ -48,7 +47,7 @@ func TestChart(t *testing.T) {
 	c.keepsDefinitions()
 	load.GoesOn(calls.Denied)
 	c.helm("install") // The CRDs of the previous release are those of this one.
-	c.works()
+	managerWorks(c.env)
 	c.refuses(`must equal "second"`, "helm install second charts/olm-webhook-manager -n "+c.namespace)
 	load.GoesOn(calls.Denied)
 	load.End(calls.Never)
@@ -151,24 +150,6 @@ func (c *chart) endOfOwnership(flag string) string {
 	c.Helper()
 	command := c.documented("kubectl get -k manifests ")
 	return strings.NewReplacer("-k manifests ", "-k "+deployed+" ", "apply --server-side", "apply --server-side "+flag).Replace(command)
-}
-
-// works waits until all pods of the Deployment are ready, and one of them leads and has reconciled a
-// ClusterServiceVersion.
-func (c *chart) works() {
-	c.Helper()
-	leader := ""
-	c.eventually("one of the ready pods leads", func() (bool, any) {
-		leader = c.leader()
-		pods := c.managerPods()
-		ready := installtest.Count(pods, isReady)
-		leads := slices.ContainsFunc(pods, func(pod corev1.Pod) bool { return pod.Name == leader })
-		return leads && len(pods) == 2 && ready == 2, []any{leader, len(pods), ready}
-	})
-	c.eventually("the leader has reconciled a ClusterServiceVersion", func() (bool, any) {
-		n := passes(c.env, leader)
-		return n > 0, n
-	})
 }
 
 // has compares what the upgrade sets. An empty log level is the default.

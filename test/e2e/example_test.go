@@ -26,6 +26,7 @@ func newExample(t *testing.T, namespace, installed string) *env {
 			e.explain()
 		}
 		e.kubectl("delete", "csv", "--all", "-n", namespace, "--wait", "--ignore-not-found")
+		endPods(e)
 		e.kubectl("delete", "-k", installed, "--ignore-not-found")
 		installtest.None(e, "registrations after the example no longer exists", e.registrations())
 	})

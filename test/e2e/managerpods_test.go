@@ -3,6 +3,7 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -17,6 +18,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
@@ -88,6 +90,24 @@ func restartManager(e *env) (leader string) {
 		return n > 0, n
 	})
 	return leader
+}
+
+// managerWorks waits until all pods of the Deployment are ready, and one of them leads and has reconciled a
+// ClusterServiceVersion.
+func managerWorks(e *env) {
+	e.Helper()
+	leader := ""
+	e.eventually("one of the ready pods leads", func() (bool, any) {
+		leader = e.leader()
+		pods := e.managerPods()
+		ready := installtest.Count(pods, isReady)
+		leads := slices.ContainsFunc(pods, func(pod corev1.Pod) bool { return pod.Name == leader })
+		return leads && len(pods) == 2 && ready == 2, []any{leader, len(pods), ready}
+	})
+	e.eventually("the leader has reconciled a ClusterServiceVersion", func() (bool, any) {
+		n := passes(e, leader)
+		return n > 0, n
+	})
 }
 
 // stopManager returns when no pod of the manager is left. It runs again for the next test.

@@ -98,14 +98,19 @@ func (e *env) askForShop(ctx context.Context) calls.Call {
 	return c
 }
 
-// bothServersKnow waits until twenty calls in a row are denied: one of the two servers reports that
-// a policy is valid, and the other may hear of it later.
+// bothServersKnow waits until the policy is enforced: one server reports that it is valid, and the other may observe it later.
 func bothServersKnow(e *env) {
 	e.Helper()
+	answersInARow(e, calls.Denied, e.askForShop)
+}
+
+// answersInARow waits until twenty calls in a row have the outcome, so that both servers of an operator gave it.
+func answersInARow(e *env, want calls.Outcome, do func(context.Context) calls.Call) {
+	e.Helper()
 	inRow := 0
-	e.eventually("twenty calls in a row are denied", func() (bool, any) {
-		c := e.askForShop(e.ctx)
-		if inRow++; c.Outcome != calls.Denied {
+	e.eventually("twenty calls in a row are "+want.String(), func() (bool, any) {
+		c := do(e.ctx)
+		if inRow++; c.Outcome != want {
 			inRow = 0
 		}
 		return inRow == 20, c.Err
