@@ -17,7 +17,8 @@ done
 types=(validating mutating conversion)
 ./hack/initoperators.sh "${types[@]}"
 built=$(./hack/released.sh) # TestManagerUpgrade installs these versions.
-readarray -t released <<<"$built"
+released=()
+[[ -z $built ]] || readarray -t released <<<"$built"
 ./hack/deploy.sh "${examples[@]}" hook "${types[@]/#/init-}" "${released[@]}"
 
 # Tests wait for the cluster more than they use the machine, so more of them run side by side

@@ -369,6 +369,7 @@ func (g *guide) upgradesTheManagerUnderLoad() {
 	g.works("kubectl apply --server-side -k manifests/crds")
 	g.works("kubectl apply --server-side -k manifests/manager")
 	restartManager(g.env)
+	contains(g.env, g.works("kubectl webhooks storage migrate webhookrollouts."), "0 were rewritten")
 	load.GoesOn(calls.Denied)
 	load.End(calls.Never)
 }
