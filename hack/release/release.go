@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"time"
 
 	"golang.org/x/mod/semver"
@@ -17,6 +18,9 @@ const (
 	pluginOf   = "kubectl-webhooks"
 	imageOf    = "docker.io/olm-webhook-manager/"
 )
+
+// tags are the versions that kubectl webhooks init knows as released (pkg/cli/cmd/scaffold).
+var tags = regexp.MustCompile(`^v\d+\.\d+\.\d+(-(alpha|beta|rc)\.\d+)?$`)
 
 // tree is the source of a release: what is checked out.
 type tree struct {
@@ -37,8 +41,8 @@ type release struct {
 
 func newRelease(t tree, version, out string) (*release, error) {
 	switch {
-	case semver.Canonical(version) != version || version == "":
-		return nil, fmt.Errorf("-version is %q, want vMAJOR.MINOR.PATCH, such as v0.1.0 or v0.2.0-rc.1", version)
+	case semver.Canonical(version) != version || !tags.MatchString(version):
+		return nil, fmt.Errorf("-version is %q, want vMAJOR.MINOR.PATCH, such as v0.1.0, or vMAJOR.MINOR.PATCH-rc.N, also with alpha or beta", version)
 	case out == "":
 		return nil, errors.New("-out is empty: name the directory to write")
 	}

@@ -59,6 +59,7 @@ func TestNewReleaseRefuses(t *testing.T) {
 		"a version without v":     {"0.1.0", "out", "-version"},
 		"a part of a version":     {"v0.1", "out", "-version"},
 		"build metadata":          {"v0.1.0+x", "out", "-version"},
+		"a commit after a tag":    {"v0.1.0-3-g0123456", "out", "-version"},
 		"no directory":            {"v0.1.0", "", "-out"},
 		"a directory that exists": {"v0.1.0", root, "exists"},
 		"no notes":                {"v9.0.0", "out", "no section"},

@@ -51,9 +51,12 @@ Only the plugin of kubectl has this command.`,
 	return cmd
 }
 
+// tags are the versions that are tagged, for pkg/hosting too.
+var tags = regexp.MustCompile(`^v\d+\.\d+\.\d+(-(alpha|beta|rc)\.\d+)?$`)
+
 // release returns a version if it is that of a release, and not of a commit.
 func release(version string) string {
-	if regexp.MustCompile(`^v\d+\.\d+\.\d+$`).MatchString(version) {
+	if tags.MatchString(version) {
 		return version
 	}
 	return ""

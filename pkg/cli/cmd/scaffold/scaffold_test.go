@@ -31,6 +31,24 @@ func TestInit(t *testing.T) {
 	installtest.Error(t, dir+" is not empty: name a new directory, so that no file of yours is replaced", err)
 }
 
+// The version of pkg/hosting is that of a program that was released, also before a version. A commit has none.
+func TestReleaseOfProgram(t *testing.T) {
+	for version, want := range map[string]string{
+		"v0.1.0":                               "v0.1.0",
+		"v0.2.0-rc.1":                          "v0.2.0-rc.1",
+		"v0.1.0-3-g0123456":                    "",
+		"v0.2.0-rc.1-3-g0123456":               "",
+		"v0.1.0-dirty":                         "",
+		"v0.1.0+dirty":                         "",
+		"v0.0.0-20261123064401-0123456789ab":   "",
+		"v0.1.1-0.20261123064401-0123456789ab": "",
+		"0123456":                              "",
+		"unknown":                              "",
+	} {
+		installtest.Same(t, "the release of the program "+version, want, release(version))
+	}
+}
+
 // A refused command writes nothing.
 func TestInitRefuses(t *testing.T) {
 	for name, test := range map[string]struct {
