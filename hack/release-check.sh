@@ -8,6 +8,8 @@ export GOWORK=off CGO_ENABLED=0
 version=$1
 files=$PWD/out/release/$version
 tools=$PWD/hack/tools
+temporary=$(mktemp -d)
+trap 'rm -rf "$temporary"' EXIT
 
 main() {
   (cd "$files" && sha256sum --check --quiet SHA256SUMS)
@@ -16,18 +18,41 @@ main() {
   echo "ok  manifest of krew"
   go tool -modfile="$tools/helm/go.mod" helm lint --strict --quiet "$files/olm-webhook-manager-${version#v}.tgz"
   echo "ok  chart"
+  validate_catalog
+  copy_images
   build_again
+}
+
+# opm validates the catalogs in a directory. The tags select libraries without cgo.
+validate_catalog() {
+  mkdir "$temporary/catalog"
+  cp "$files/catalog.yaml" "$temporary/catalog"
+  go build -C "$tools/opm" -tags json1,containers_image_openpgp -o "$temporary/opm" github.com/operator-framework/operator-registry/cmd/opm
+  "$temporary/opm" validate "$temporary/catalog"
+  echo "ok  catalog"
+}
+
+# The manifests name the digests of the images: a copy must not change them. skopeo compresses layers that are not
+# compressed, and writes an index in the form of the image specification.
+copy_images() {
+  local archive name
+  if ! command -v skopeo >/dev/null; then
+    echo "--  images: skipped, since skopeo is not installed"
+    return
+  fi
+  for archive in "$files"/*_image.tar; do
+    name=$(basename "$archive" "_${version}_image.tar")
+    skopeo copy --quiet --all --preserve-digests "oci-archive:$archive:docker.io/olm-webhook-manager/$name:$version" "oci:$temporary/$name"
+  done
+  echo "ok  copies of the images have the same digests"
 }
 
 # Only the checksums are compared: they cover each file, and a signature is never the same.
 build_again() {
-  local again
-  again=$(mktemp -d)
-  trap 'rm -rf "$again"' EXIT
-  git clone --quiet . "$again/elsewhere"
-  git -C "$again/elsewhere" checkout --quiet "$(commit_of_release)"
-  GOCACHE=$again/cache make -C "$again/elsewhere" release VERSION="$version"
-  diff "$files/SHA256SUMS" "$again/elsewhere/out/release/$version/SHA256SUMS"
+  git clone --quiet . "$temporary/elsewhere"
+  git -C "$temporary/elsewhere" checkout --quiet "$(commit_of_release)"
+  GOCACHE=$temporary/cache make -C "$temporary/elsewhere" release VERSION="$version"
+  diff "$files/SHA256SUMS" "$temporary/elsewhere/out/release/$version/SHA256SUMS"
   echo "ok  the same bytes, built again"
 }
 
