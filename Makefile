@@ -8,7 +8,7 @@ WORKSPACE := GOWORK=$(CURDIR)/go.work
 
 CLUSTER := go run -C test/cluster ./cmd/cluster
 LINT    := go tool -modfile=$(CURDIR)/hack/tools/lint/go.mod golangci-lint run
-LINTED  := . pkg/hosting pkg/hosting/test examples test/e2e test/olm test/cluster test/certmanager test/gitops test/chart test/browser hack/release
+LINTED  := . pkg/hosting pkg/hosting/test examples test/e2e test/olm test/cluster test/certmanager test/gitops test/chart test/browser test/release hack/release
 
 # What is outside test/ needs no API server.
 # The longest tests come first: the others run at the same time.
@@ -218,6 +218,10 @@ release: ## Write the files of a release of this commit into out/release/VERSION
 .PHONY: release-check
 release-check: ## Check out/release/VERSION: checksums, krew, the chart, and a second build elsewhere, without a cache, gives the same bytes
 	./hack/release-check.sh "$(VERSION)"
+
+.PHONY: release-test
+release-test: ## Install out/release/VERSION, or the directory FILES, on empty clusters by the commands of the documentation; needs root
+	./hack/release-test.sh "$(or $(FILES),out/release/$(VERSION))" $(if $(COSIGN_PUB),-key "$(abspath $(COSIGN_PUB))")
 
 .PHONY: chart
 chart: ## Package the Helm chart into out/; VERSION=X.Y.Z is its version and the tag of its image

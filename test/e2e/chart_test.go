@@ -132,7 +132,7 @@ func (c *chart) documented(begins string) string {
 	c.Helper()
 	page, err := os.ReadFile("../../docs/admin/install.md")
 	c.must(err)
-	_, section, _ := strings.Cut(string(page), "\n### Change from kustomize to Helm\n")
+	_, section, _ := strings.Cut(string(page), "\n## Change from kustomize to Helm\n")
 	for _, block := range strings.Split(section, "```sh\n")[1:] {
 		command, _, _ := strings.Cut(block, "```")
 		command = strings.ReplaceAll(strings.TrimSpace(command), "\n   ", "\n")

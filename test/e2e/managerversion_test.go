@@ -87,7 +87,7 @@ func upgradeCommands(e *env) []string {
 	e.Helper()
 	page, err := os.ReadFile("../../docs/admin/upgrade.md")
 	e.must(err)
-	_, section, _ := strings.Cut(string(page), "\n## Steps\n")
+	_, section, _ := strings.Cut(string(page), "\n## From the source\n")
 	section, _, _ = strings.Cut(section, "\n## ")
 	commands := lists.Filter(commandsOf(section, false), func(command string) bool { return strings.HasPrefix(command, "kubectl apply ") })
 	installtest.Same(e, "commands of the guide that apply manifests", 2, len(commands))
