@@ -31,6 +31,9 @@ func run(arguments []string) error {
 	if err := flags.Parse(arguments); err != nil {
 		return err
 	}
+	if err := canSign(*key); err != nil {
+		return err
+	}
 	tree, err := checkedOut(ctx)
 	if err != nil {
 		return err

@@ -71,6 +71,29 @@ func TestNewReleaseRefuses(t *testing.T) {
 	}
 }
 
+func TestCanSign(t *testing.T) {
+	programs := t.TempDir()
+	t.Setenv("PATH", programs)
+	if err := canSign(""); err != nil {
+		t.Errorf("without a key: %v", err)
+	}
+	key := filepath.Join(t.TempDir(), "cosign.key")
+	wantError(t, "install cosign 3", canSign(key))
+	if err := os.WriteFile(filepath.Join(programs, "cosign"), []byte("#!/bin/sh\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	wantError(t, "no such file", canSign(key))
+	if err := canSign("awskms:///alias/key"); err != nil {
+		t.Errorf("a key management service: %v", err)
+	}
+	if err := os.WriteFile(key, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := canSign(key); err != nil {
+		t.Errorf("a file: %v", err)
+	}
+}
+
 func TestPackDependsOnContentOnly(t *testing.T) {
 	files := []file{{"program", 0o755, []byte("x")}, {"LICENSE", 0o644, []byte("y")}}
 	for _, name := range []string{"a.tar.gz", "a.zip"} {
