@@ -15,12 +15,24 @@ main() {
   (cd "$files" && sha256sum --check --quiet SHA256SUMS)
   echo "ok  checksums"
   go tool -modfile="$tools/krew/go.mod" validate-krew-manifest -skip-install -manifest "$files/webhooks.yaml"
-  echo "ok  manifest of krew"
+  install_plugin
+  echo "ok  manifest of krew, and the plugin of each platform"
   go tool -modfile="$tools/helm/go.mod" helm lint --strict --quiet "$files/olm-webhook-manager-${version#v}.tgz"
   echo "ok  chart"
   validate_catalog
   copy_images
   build_again
+}
+
+# krew installs the plugin of each platform from its archive, in place of the download.
+install_plugin() {
+  local archive platform
+  for archive in "$files/kubectl-webhooks_${version}_"*{.tar.gz,.zip}; do
+    platform=$(basename "${archive%.tar.gz}" .zip)
+    platform=${platform#"kubectl-webhooks_${version}_"}
+    KREW_ROOT=$temporary/krew/$platform KREW_OS=${platform%_*} KREW_ARCH=${platform#*_} go tool -modfile="$tools/krew/go.mod" krew install \
+      --manifest="$files/webhooks.yaml" --archive="$archive" </dev/null 2>"$temporary/krew.log" || { cat "$temporary/krew.log"; exit 1; }
+  done
 }
 
 # opm validates the catalogs in a directory. The tags select libraries without cgo.
