@@ -156,9 +156,9 @@ func (e *env) explain() {
 	for _, event := range kube.List(e, kubeClient.CoreV1().Events(e.namespace), all).Items {
 		e.Logf("event %s %s %s: %s", event.InvolvedObject.Kind, event.InvolvedObject.Name, event.Reason, event.Message)
 	}
-	e.explainPods(e.namespace, "app="+catalogName, "")
+	e.explainPods(e.namespace, "app="+catalogName, "level=warn", "level=error", "level=fatal")
 	e.explainPods("olm-webhook-manager", "app.kubernetes.io/name=olm-webhook-manager", e.namespace)
-	e.explainPods(olmNamespace, "app=catalog-operator", "level=warn", "level=error", "level=info")
+	e.explainPods(olmNamespace, "app=catalog-operator", "level=warn", "level=error")
 }
 
 // explainPods logs the lines that contain one of some words.

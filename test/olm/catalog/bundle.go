@@ -3,6 +3,7 @@ package catalog
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/blang/semver/v4"
 	corev1 "k8s.io/api/core/v1"
@@ -43,6 +44,9 @@ func Read(dir string) (Bundle, error) {
 // Name returns the name of the ClusterServiceVersion.
 func (b Bundle) Name() string { return b.CSV.Name }
 
+// release is the variable that differs between the pods of two releases.
+const release = "RELEASE"
+
 // Release returns the bundle as another version, PACKAGE.vNUMBER, whose pods differ in a variable. Edits change it further.
 func (b Bundle) Release(number string, edits ...func(*Bundle)) Bundle {
 	released := Bundle{Package: b.Package, CSV: b.CSV.DeepCopy()}
@@ -54,7 +58,8 @@ func (b Bundle) Release(number string, edits ...func(*Bundle)) Bundle {
 	csv.Spec.Version = version.OperatorVersion{Version: semver.MustParse(number)}
 	csv.Spec.Replaces = ""
 	for _, container := range containers(csv) {
-		container.Env = append(container.Env, corev1.EnvVar{Name: "RELEASE", Value: number})
+		container.Env = slices.DeleteFunc(container.Env, func(v corev1.EnvVar) bool { return v.Name == release })
+		container.Env = append(container.Env, corev1.EnvVar{Name: release, Value: number})
 	}
 	for _, edit := range edits {
 		edit(&released)

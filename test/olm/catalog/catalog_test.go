@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
@@ -75,7 +76,7 @@ func TestText(t *testing.T) {
 func TestRelease(t *testing.T) {
 	v2 := read(t, v2Folder)
 	before := v2.CSV.DeepCopy()
-	released := v2.Release("2.1.0", NeverReady)
+	released := v2.Release("2.0.1").Release("2.1.0", NeverReady)
 	if diff := cmp.Diff(before, v2.CSV); diff != "" {
 		t.Errorf("the bundle has changed (-before +after):\n%s", diff)
 	}
@@ -83,7 +84,7 @@ func TestRelease(t *testing.T) {
 	installtest.Same(t, "replaces", "", released.CSV.Spec.Replaces)
 	for _, c := range containers(released.CSV) {
 		installtest.Same(t, "arguments of "+c.Name, []string{"--no-such-flag"}, c.Args)
-		installtest.Same(t, "RELEASE of "+c.Name, "2.1.0", c.Env[len(c.Env)-1].Value)
+		installtest.Same(t, "variables of "+c.Name, []corev1.EnvVar{{Name: "RELEASE", Value: "2.1.0"}}, c.Env)
 	}
 }
 
