@@ -76,10 +76,11 @@ func describe(path string, manager image) error {
 	return os.WriteFile(path, changed, 0o600)
 }
 
-// goRun runs a command of the module that is released.
+// goRun runs a command of the module that is released. With -trimpath, it uses the packages that the build of the
+// programs has compiled.
 func (r *release) goRun(ctx context.Context, arguments ...string) (string, error) {
 	command := exec.CommandContext(ctx, "go", append([]string{"run"}, arguments...)...) //nolint:gosec // G204: the arguments are ours
 	command.Dir = r.root
-	command.Env = append(os.Environ(), "GOWORK=off", "CGO_ENABLED=0")
+	command.Env = append(os.Environ(), "GOWORK=off", "CGO_ENABLED=0", "GOFLAGS=-trimpath")
 	return output(command)
 }
