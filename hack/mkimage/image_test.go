@@ -23,11 +23,15 @@ const imageName = "docker.io/olm-webhook-manager/hello:dev"
 func TestWriteImage(t *testing.T) {
 	dir := t.TempDir()
 	binary := build(t, dir, "hello", "CGO_ENABLED=0", "GOARCH=arm64")
-	data := filepath.Join(dir, "policy.json")
+	data, tool := filepath.Join(dir, "policy.json"), filepath.Join(dir, "tool")
 	writeFile(t, data, "{}")
+	writeFile(t, tool, "#!")
+	installtest.Must(t, os.Chmod(tool, 0o700))
 	archive := filepath.Join(dir, "hello.tar")
 
-	digest, err := writeImage(archive, imageName, "65532:65532", []string{binary}, []string{data + "=/etc/hello/policy.json"})
+	digest, err := writeImage(archive, imageName, content{
+		user: "65532:65532", dir: "/bin", extra: []string{data + "=/etc/hello/policy.json", tool + "=/bin/tool"},
+	}, []string{binary})
 	installtest.Must(t, err)
 
 	entries := readTar(t, archive)
@@ -39,7 +43,7 @@ func TestWriteImage(t *testing.T) {
 	blob := func(hash v1.Hash) []byte { return entries["blobs/sha256/"+hash.Hex] }
 	manifest := decode[v1.Manifest](t, blob(index.Manifests[0].Digest))
 	config := decode[v1.ConfigFile](t, blob(manifest.Config.Digest))
-	want := v1.Config{Entrypoint: []string{"/hello"}, User: "65532:65532", WorkingDir: "/"}
+	want := v1.Config{Entrypoint: []string{"/bin/hello"}, User: "65532:65532", WorkingDir: "/"}
 	installtest.Same(t, "the configuration differs", want, config.Config)
 	if config.OS != "linux" || config.Architecture != "arm64" {
 		t.Errorf("the image is for %s/%s, want what the program was built for, linux/arm64", config.OS, config.Architecture)
@@ -49,9 +53,10 @@ func TestWriteImage(t *testing.T) {
 	writeFile(t, layer, unzipped(t, blob(manifest.Layers[0].Digest)))
 	files := readTar(t, layer)
 	installtest.Same(t, "the further file", "{}", string(files["etc/hello/policy.json"]))
-	if len(files["hello"]) == 0 {
+	if len(files["bin/hello"]) == 0 {
 		t.Error("the program is not in the layer")
 	}
+	installtest.Same(t, "modes", map[string]int64{"etc/hello/policy.json": 0o644, "bin/tool": 0o755, "bin/hello": 0o755}, modes(t, layer))
 }
 
 func TestSameInputSameArchive(t *testing.T) {
@@ -62,15 +67,15 @@ func TestSameInputSameArchive(t *testing.T) {
 	writeFile(t, b, "b")
 	first, second := filepath.Join(dir, "first.tar"), filepath.Join(dir, "second.tar")
 
-	one, err := writeImage(first, imageName, "1:1", []string{binary}, []string{a + "=/x/a", b + "=/x/b"})
+	one, err := writeImage(first, imageName, content{user: "1:1", extra: []string{a + "=/x/a", b + "=/x/b"}}, []string{binary})
 	installtest.Must(t, err)
-	two, err := writeImage(second, imageName, "1:1", []string{binary}, []string{b + "=/x/b", a + "=/x/a"})
+	two, err := writeImage(second, imageName, content{user: "1:1", extra: []string{b + "=/x/b", a + "=/x/a"}}, []string{binary})
 	installtest.Must(t, err)
 	installtest.Same(t, "the digest of the same input", one, two)
 	if string(readFile(t, first)) != string(readFile(t, second)) {
 		t.Error("the archives differ")
 	}
-	other, err := writeImage(second, imageName, "2:2", []string{binary}, nil)
+	other, err := writeImage(second, imageName, content{user: "2:2"}, []string{binary})
 	installtest.Must(t, err)
 	if other == one {
 		t.Errorf("another image has the same digest: %s", other)
@@ -86,7 +91,7 @@ func TestSeveralArchitectures(t *testing.T) {
 	}
 	archive := filepath.Join(dir, "hello.tar")
 
-	digest, err := writeImage(archive, imageName, "1:1", []string{filepath.Join(amd, "hello"), filepath.Join(arm, "hello")}, nil)
+	digest, err := writeImage(archive, imageName, content{user: "1:1"}, []string{filepath.Join(amd, "hello"), filepath.Join(arm, "hello")})
 	installtest.Must(t, err)
 
 	entries := readTar(t, archive)
@@ -101,7 +106,7 @@ func TestSeveralArchitectures(t *testing.T) {
 	}
 	installtest.Same(t, "the architectures", []string{"amd64", "arm64"}, architectures)
 
-	_, err = writeImage(archive, imageName, "1:1", []string{filepath.Join(amd, "hello"), filepath.Join(amd, "hello")}, nil)
+	_, err = writeImage(archive, imageName, content{user: "1:1"}, []string{filepath.Join(amd, "hello"), filepath.Join(amd, "hello")})
 	installtest.Error(t, "two programs are built for amd64", err)
 }
 
@@ -180,7 +185,7 @@ func TestRefusals(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			out := filepath.Join(t.TempDir(), "out.tar")
-			_, err := writeImage(out, imageName, "1:1", []string{tc.binary}, tc.extra)
+			_, err := writeImage(out, imageName, content{user: "1:1", extra: tc.extra}, []string{tc.binary})
 			installtest.Error(t, tc.want, err)
 			if _, err := os.Stat(out); !errors.Is(err, os.ErrNotExist) {
 				t.Errorf("there is an archive in spite of the error: %v", err)
@@ -204,18 +209,36 @@ func build(t *testing.T, dir, name string, env ...string) string {
 
 func readTar(t *testing.T, path string) map[string][]byte {
 	t.Helper()
+	entries := map[string][]byte{}
+	eachEntry(t, path, func(header *tar.Header, content []byte) { entries[header.Name] = content })
+	return entries
+}
+
+// modes are those of the files.
+func modes(t *testing.T, path string) map[string]int64 {
+	t.Helper()
+	modes := map[string]int64{}
+	eachEntry(t, path, func(header *tar.Header, _ []byte) {
+		if header.Typeflag == tar.TypeReg {
+			modes[header.Name] = header.Mode
+		}
+	})
+	return modes
+}
+
+func eachEntry(t *testing.T, path string, do func(*tar.Header, []byte)) {
+	t.Helper()
 	archive := installtest.OrPanic(os.Open(path))
 	defer archive.Close()
-	entries := map[string][]byte{}
 	for r := tar.NewReader(archive); ; {
 		header, err := r.Next()
 		if errors.Is(err, io.EOF) {
-			return entries
+			return
 		}
 		installtest.Must(t, err)
-		if entries[header.Name], err = io.ReadAll(r); err != nil {
-			t.Fatal(err)
-		}
+		content, err := io.ReadAll(r)
+		installtest.Must(t, err)
+		do(header, content)
 	}
 }
 

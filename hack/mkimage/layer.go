@@ -19,9 +19,11 @@ type file struct {
 	content []byte
 }
 
-func readProgram(binary string) (file, error) {
+const plain, executable = 0o644, 0o755
+
+func readProgram(binary, dir string) (file, error) {
 	content, err := os.ReadFile(binary) //nolint:gosec // G304: the user names the file
-	return file{path: "/" + filepath.Base(binary), mode: 0o755, content: content}, err
+	return file{path: path.Join("/", dir, filepath.Base(binary)), mode: executable, content: content}, err
 }
 
 func readMapped(mapping string) (file, error) {
@@ -30,7 +32,18 @@ func readMapped(mapping string) (file, error) {
 		return file{}, fmt.Errorf("%q does not name a file and its path in the image: HOSTFILE=/path/in/image", mapping)
 	}
 	content, err := os.ReadFile(host) //nolint:gosec // G304: the user names the file
-	return file{path: path.Clean(target), mode: 0o644, content: content}, err
+	if err != nil {
+		return file{}, err
+	}
+	info, err := os.Stat(host)
+	if err != nil {
+		return file{}, err
+	}
+	f := file{path: path.Clean(target), mode: plain, content: content}
+	if info.Mode()&0o111 != 0 {
+		f.mode = executable
+	}
+	return f, nil
 }
 
 // epoch is the time of every file, so that an archive depends on nothing but what is in it.
