@@ -14,6 +14,7 @@ var confFS embed.FS
 var confFiles = map[string]string{
 	"containerd.toml": "containerd.toml",
 	"bridge.conflist": "cni/10-bridge.conflist", // the folder is containerd's, which takes the first file
+	"hosts.toml":      "registries/" + Registry + "/hosts.toml",
 	"kubelet.yaml":    "kubelet.yaml",
 	"kube-proxy.yaml": "kube-proxy.yaml",
 	"audit.yaml":      "audit.yaml",
@@ -31,6 +32,7 @@ func writeConf(l Layout) error {
 		"PodCIDR":      PodCIDR,
 		"DNSServiceIP": dnsServiceIP,
 		"SandboxImage": SandboxImage,
+		"Registry":     Registry,
 		"Socket":       containerdSocket,
 	}
 	for name, path := range confFiles {

@@ -24,6 +24,9 @@ const (
 	Link     = "owm0"
 	PeerLink = "node0"
 
+	// Registry is the only address from which the node pulls images. A test may serve a registry there, without TLS.
+	Registry = HostIP + ":5000"
+
 	// SandboxImage holds the namespaces of each pod.
 	SandboxImage = "localhost/olm-webhook-manager/pause:1"
 
