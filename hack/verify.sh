@@ -62,7 +62,8 @@ structure() {
 monitoring() {
   (
     cd manifests/monitoring
-    promtool check rules alerts.yaml && promtool test rules alerts_test.yaml
+    promtool check rules alerts.yaml && promtool test rules alerts_test.yaml &&
+      promtool test rules ../../pkg/olmoperator/csvmetrics/testdata/alerts_test.yaml
   ) && go run -C hack/tools/prom ./checkmonitoring "$PWD/manifests/monitoring"
 }
 

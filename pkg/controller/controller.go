@@ -188,6 +188,9 @@ func (c *Controller) Run(ctx context.Context) {
 // Caches returns the caches, which Fill fills.
 func (c *Controller) Caches() *informers.Caches { return c.caches }
 
+// Versions returns the index of the ClusterServiceVersions in the caches.
+func (c *Controller) Versions() *versions.Index { return c.versions }
+
 // Synced reports whether the caches are filled.
 func (c *Controller) Synced() bool { return c.caches.Synced() }
 

@@ -16,8 +16,9 @@ type process struct {
 	err   error // once ended is closed
 }
 
-// startProcess starts a program without environment: the API server would call webhooks through a proxy named there.
-func startProcess(program, log string, flags []string) (*process, error) {
+// startProcess starts a program without the environment of the test: the API server would call webhooks through a proxy
+// named there.
+func startProcess(program, log string, flags []string, environment ...string) (*process, error) {
 	output, err := os.Create(log)
 	if err != nil {
 		return nil, err
@@ -26,7 +27,7 @@ func startProcess(program, log string, flags []string) (*process, error) {
 	p := &process{log: log, ended: make(chan struct{}), cmd: &exec.Cmd{
 		Path:        program,
 		Args:        append([]string{program}, flags...),
-		Env:         []string{},
+		Env:         append([]string{}, environment...), // with nil, it would be that of the test
 		Stdout:      output,
 		Stderr:      output,
 		SysProcAttr: &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL},

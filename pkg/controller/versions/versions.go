@@ -8,6 +8,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
@@ -59,6 +60,11 @@ func (r *Index) IsTerminating(name string) bool {
 // ManagedRollouts returns the WebhookRollouts of the namespaces of this manager.
 func (r *Index) ManagedRollouts() []*managerv1alpha1.WebhookRollout {
 	return slices.DeleteFunc(r.Caches.Rollouts.All(), func(rollout *managerv1alpha1.WebhookRollout) bool { return !r.InScope(rollout.Namespace) })
+}
+
+// ManagedCSVs returns the ClusterServiceVersions that this manager reconciles.
+func (r *Index) ManagedCSVs() []*operatorsv1alpha1.ClusterServiceVersion {
+	return lists.Filter(r.Caches.CSVs.All(), r.Manages)
 }
 
 // OwnershipOf returns the proof of ownership from the caches.

@@ -23,6 +23,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/metrics"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/prober"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/olmoperator"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/olmoperator/csvmetrics"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 )
 
@@ -118,6 +119,7 @@ func run(ctx context.Context, o runOptions) error {
 	}
 	all := olmoperator.Controllers{c}
 	if o.withOLM {
+		all = append(all, csvmetrics.New(registry, c.Versions()))
 		all = append(all, inPlaceOfOLM(clients, c.Caches(), events, logrus.NewEntry(log))...)
 	}
 	elector, err := newElector(clients.Kube, o.election, log, all.Run)
