@@ -33,6 +33,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/watch"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/write"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/subscriptions"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
@@ -51,7 +52,11 @@ type Options struct {
 	Clock clock.WithTicker
 	// LiftRoles grants in the namespaces of an OperatorGroup what installers granted in that of the operator.
 	LiftRoles bool
-	Workers   int
+	// WithOLM does what olm-operator does when it installs an operator, and what the manager alone does not.
+	WithOLM bool
+	// Proxy is for the pods of operators, in a cluster that has no Proxy object.
+	Proxy   subscriptions.Proxy
+	Workers int
 	// CacheGrace is how long a reconciliation waits for the caches to show earlier writes; zero means a second.
 	CacheGrace time.Duration
 }
@@ -137,7 +142,7 @@ func (c *Controller) wireReconcilers() {
 func (c *Controller) wireExecutor() {
 	c.gather = &gather.Gatherer{
 		Set: c.Set, Records: c.records, Caches: c.caches, OnDemand: c.onDemand, Served: c.served, Versions: c.versions,
-		Settings: decide.Settings{Rollout: c.Rollout, Certificates: c.Certificates, LiftRoles: c.LiftRoles},
+		Settings: decide.Settings{Rollout: c.Rollout, Certificates: c.Certificates, LiftRoles: c.LiftRoles, WithOLM: c.WithOLM}, Proxy: c.Proxy,
 	}
 	c.executor = &execute.Executor{
 		Set: c.Set, Records: c.records, Rotations: c.Certificates.Parallel,
@@ -166,6 +171,10 @@ func (c *Controller) Fill(ctx context.Context) error {
 	if c.gather.HasOperatorConditions() { // every ClusterServiceVersion has one
 		conditions, _ := c.onDemand.Watch(owners.OperatorConditions.Resource)
 		cache.WaitForCacheSync(ctx.Done(), conditions.Synced)
+	}
+	if c.gather.HasClusterProxy() { // without it, the pods of all operators would lose its variables
+		proxies, _ := c.onDemand.Watch(subscriptions.ProxyResource)
+		cache.WaitForCacheSync(ctx.Done(), proxies.Synced)
 	}
 	return nil
 }

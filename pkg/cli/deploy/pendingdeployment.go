@@ -12,6 +12,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/subscriptions"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
@@ -28,7 +29,8 @@ type PendingDeployment struct {
 // FirstPendingDeployment returns the first incomplete rollout of an operator without a WebhookRollout; nil if all are
 // complete. The phase of its ClusterServiceVersion is from the previous version until a manager has reconciled it.
 func FirstPendingDeployment(csv *operatorsv1alpha1.ClusterServiceVersion, subscription *operatorsv1alpha1.Subscription, live map[string]*appsv1.Deployment) *PendingDeployment {
-	wanted := render.Objects(render.Input{CSV: csv, Scope: scopeOf(csv), Config: subscriptions.ConfigOf(subscription)})
+	config := subscriptions.ConfigOf(subscription).WithProxy(proxyOf(csv, live)) // the proxy is the manager's choice
+	wanted := render.Objects(render.Input{CSV: csv, Scope: scopeOf(csv), Config: config})
 	for _, w := range wanted.Deployments {
 		d := live[w.Object.Name]
 		if d == nil || d.Labels[wellknown.LabelDeploymentHash] != w.Object.Labels[wellknown.LabelDeploymentHash] {
@@ -39,6 +41,16 @@ func FirstPendingDeployment(csv *operatorsv1alpha1.ClusterServiceVersion, subscr
 		}
 	}
 	return nil
+}
+
+// proxyOf returns the proxy in the environment of the first Deployment that has one.
+func proxyOf(csv *operatorsv1alpha1.ClusterServiceVersion, live map[string]*appsv1.Deployment) (proxy subscriptions.Proxy) {
+	for _, name := range csvspec.DeploymentNames(csv) {
+		if d := live[name]; d != nil && proxy == (subscriptions.Proxy{}) {
+			proxy = subscriptions.ProxyIn(d.Spec.Template.Spec)
+		}
+	}
+	return proxy
 }
 
 func rolloutMessage(d *appsv1.Deployment) string {

@@ -28,13 +28,17 @@ func TestLagOf(t *testing.T) {
 	before, now := &operatorsv1alpha1.Subscription{}, &operatorsv1alpha1.Subscription{Spec: &operatorsv1alpha1.SubscriptionSpec{
 		Config: &operatorsv1alpha1.SubscriptionConfig{Env: []corev1.EnvVar{{Name: "A", Value: "b"}}},
 	}}
+	proxy := subscriptions.Proxy{}
 	written := func(under *operatorsv1alpha1.Subscription, updated, all, available int32) *appsv1.Deployment {
-		d := render.Objects(render.Input{CSV: csv, Scope: scopeOf(csv), Config: subscriptions.ConfigOf(under)}).Deployments[0].Object
+		d := render.Objects(render.Input{CSV: csv, Scope: scopeOf(csv), Config: subscriptions.ConfigOf(under).WithProxy(proxy)}).Deployments[0].Object
 		d.Generation, d.Status = 3, appsv1.DeploymentStatus{ObservedGeneration: 3, UpdatedReplicas: updated, Replicas: all, AvailableReplicas: available}
 		return d
 	}
 	unobserved := written(now, 2, 2, 2)
 	unobserved.Status.ObservedGeneration = 2
+	proxy = subscriptions.Proxy{HTTPS: "https://p:3129"}
+	proxied, proxiedBefore := written(now, 2, 2, 2), written(before, 2, 2, 2)
+	proxy = subscriptions.Proxy{}
 	for name, test := range map[string]struct {
 		live    *appsv1.Deployment
 		message string // part of it; empty when there is nothing to wait for
@@ -43,6 +47,8 @@ func TestLagOf(t *testing.T) {
 		"as it was applied":                {written(now, 2, 2, 2), "", false},
 		"gone":                             {nil, "no manager has written it", true},
 		"with the config before":           {written(before, 2, 2, 2), "no manager has written it", true},
+		"with the proxy of the cluster":    {proxied, "", false},
+		"with it, and the config before":   {proxiedBefore, "no manager has written it", true},
 		"not observed by its controller":   {unobserved, "has not observed it yet", false},
 		"with an old pod for each new one": {written(now, 2, 3, 3), "1 old pods are pending termination", false},
 		"with one new pod":                 {written(now, 1, 3, 2), "1 of 2 pods are new", false},

@@ -29,6 +29,8 @@ type Settings struct {
 	Manager string
 	// LiftRoles grants the permissions of an operator in the namespaces of its OperatorGroup.
 	LiftRoles bool
+	// WithOLM is set if the manager does everything that olm-operator does.
+	WithOLM bool
 }
 
 // Facts are what was gathered for one reconciliation, and do not change: what that one learns is in Results.

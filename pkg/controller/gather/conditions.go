@@ -7,7 +7,6 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
-	operatorsv2 "github.com/operator-framework/api/pkg/operators/v2"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs/issuers"
@@ -20,8 +19,7 @@ import (
 
 // HasOperatorConditions is false in a cluster with an old OLM.
 func (g *Gatherer) HasOperatorConditions() bool {
-	crd := g.Caches.CRDs.Get("", owners.OperatorConditions.Resource.GroupResource().String())
-	return crd != nil && apihelpers.IsCRDConditionTrue(crd, apiextensionsv1.Established) && apihelpers.HasServedCRDVersion(crd, operatorsv2.GroupVersion.Version)
+	return g.Caches.Serves(owners.OperatorConditions.Resource)
 }
 
 func (g *Gatherer) condition(csv *operatorsv1alpha1.ClusterServiceVersion) decide.Condition {

@@ -19,6 +19,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/requirements"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/subscriptions"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/lineage"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
@@ -30,6 +31,7 @@ type Gatherer struct {
 	clients.Set
 	*records.Records
 	Settings decide.Settings
+	Proxy    subscriptions.Proxy // for pods of operators in a cluster without OpenShift's Proxy
 	Caches   *informers.Caches
 	OnDemand *informers.OnDemand
 	Served   discovery.APIServer
@@ -76,7 +78,7 @@ func (g *Gatherer) cached(csv *operatorsv1alpha1.ClusterServiceVersion, relative
 	s := &decide.Facts{
 		Settings:    g.Settings,
 		CSV:         csv,
-		Config:      g.Versions.ConfigOf(csv),
+		Config:      g.config(csv),
 		Ownership:   ownership,
 		Rollout:     g.Caches.Rollouts.Get(csv.Namespace, csv.Name),
 		Definitions: g.ruleDefinitions(csv),

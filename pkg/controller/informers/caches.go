@@ -11,10 +11,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	extensionsinformers "k8s.io/apiextensions-apiserver/pkg/client/informers/externalversions"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -152,6 +154,12 @@ func (c *Caches) find(kind drift.Object, namespace, name string) drift.Object {
 		}
 	}
 	return nil
+}
+
+// Serves reports whether the API server serves a resource that a CustomResourceDefinition defines.
+func (c *Caches) Serves(resource schema.GroupVersionResource) bool {
+	crd := c.CRDs.Get("", resource.GroupResource().String())
+	return crd != nil && apihelpers.IsCRDConditionTrue(crd, apiextensionsv1.Established) && apihelpers.HasServedCRDVersion(crd, resource.Version)
 }
 
 // Synced does not wait for APIServices if the API server does not aggregate APIs.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs/issuers"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/subscriptions"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
@@ -61,7 +62,7 @@ func (d *OnDemand) Watch(resource schema.GroupVersionResource) (filled Store[*un
 
 func (d *OnDemand) informers(resource schema.GroupVersionResource) []cache.SharedIndexInformer {
 	kind, namespaces := issuers.KindOf(resource), orAll(d.namespaces)
-	if kind.ClusterScoped {
+	if kind.ClusterScoped || resource == subscriptions.ProxyResource {
 		namespaces = orAll(nil)
 	}
 	var all []cache.SharedIndexInformer

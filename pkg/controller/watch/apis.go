@@ -15,6 +15,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/rules"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/subscriptions"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
@@ -70,7 +71,8 @@ func (h *Handlers) servedChanged(before, after drift.Object) {
 func (h *Handlers) crdChanged(before, after drift.Object) {
 	crd := present(before, after)[0].(*apiextensionsv1.CustomResourceDefinition)
 	isProvider := func(p issuers.Provider) bool { return p.CRD == crd.Name }
-	if slices.ContainsFunc(issuers.Providers, isProvider) || crd.Name == owners.OperatorConditions.Resource.GroupResource().String() {
+	ofEachOperator := []string{owners.OperatorConditions.Resource.GroupResource().String(), subscriptions.ProxyResource.GroupResource().String()}
+	if slices.ContainsFunc(issuers.Providers, isProvider) || slices.Contains(ofEachOperator, crd.Name) {
 		h.Versions.Enqueue(h.Caches.CSVs.All()...)
 	}
 	h.Versions.Enqueue(h.Caches.CSVs.By(informers.ByCRD, crd.Name)...)

@@ -21,6 +21,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/permissions"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/subscriptions"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/phase"
 )
@@ -150,11 +151,15 @@ func (h *Handlers) registrationChanged(before, after drift.Object) {
 	}
 }
 
-// OnDemandChanged handles OperatorConditions and objects of issuers.
+// OnDemandChanged handles OperatorConditions, the proxy of the cluster and objects of issuers.
 func (h *Handlers) OnDemandChanged(before, after drift.Object) {
 	changed := present(before, after)[0].(*unstructured.Unstructured)
 	if groupkind.Is(changed, owners.OperatorConditions.GroupKind()) {
 		h.conditionChanged(changed)
+		return
+	}
+	if groupkind.Is(changed, subscriptions.ProxyKind) {
+		h.Versions.Enqueue(h.Caches.CSVs.All()...) // the pods of all operators have its variables
 		return
 	}
 	h.ownersChanged(before, after)

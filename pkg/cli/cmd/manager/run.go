@@ -3,6 +3,7 @@ package manager
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 
@@ -22,6 +23,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/coexistence"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/metrics"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/prober"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/subscriptions"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/olmoperator"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/olmoperator/csvmetrics"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
@@ -56,6 +58,7 @@ func NewRunCommand() *cobra.Command {
 	addCertificateFlags(f, &o.controller.Certificates)
 	f.BoolVar(&o.controller.LiftRoles, "lift-roles", false, "grant the permissions of a ClusterServiceVersion and the rules of its bundle's Roles in all target namespaces of its OperatorGroup (apply manifests/lift-roles)")
 	f.BoolVar(&o.withOLM, "with-olm", false, "do everything that OLM's catalogs, consoles and users expect of olm-operator, which must not run; implies --lift-roles (apply manifests/with-olm)")
+	addProxyFlags(f, &o.controller.Proxy)
 	f.IntVar(&o.controller.Workers, "workers", o.controller.Workers, "number of objects that are reconciled concurrently")
 	f.StringVar(&o.election, "leader-election-namespace", os.Getenv("POD_NAMESPACE"), "namespace of the leader election Lease (default: $POD_NAMESPACE); empty: no leader election")
 	f.StringVar(&o.kubeconfig, "kubeconfig", "", "path of a kubeconfig (default: $KUBECONFIG, else the pod's service account)")
@@ -73,6 +76,12 @@ func addCertificateFlags(f *pflag.FlagSet, p *certs.Policy) {
 	f.DurationVar(&p.Settle, "certificate-settle", p.Settle, "time within which every API server observes a new CA; pods serve certificates of the CA after that")
 	f.DurationVar(&p.Grace, "certificate-reload-grace", p.Grace, "time within which pods load a mounted certificate; pods that do not are restarted one by one")
 	f.IntVar(&p.Parallel, "certificate-rotations", p.Parallel, "number of serving certificates that are renewed at the same time")
+}
+
+func addProxyFlags(f *pflag.FlagSet, p *subscriptions.Proxy) {
+	f.StringVar(&p.HTTP, "operator-http-proxy", "", "with --with-olm: variable HTTP_PROXY of the pods of operators, unless the cluster has OpenShift's Proxy object or the Subscription of the operator sets a proxy")
+	f.StringVar(&p.HTTPS, "operator-https-proxy", "", "the same for HTTPS_PROXY")
+	f.StringVar(&p.NoProxy, "operator-no-proxy", "", "the same for NO_PROXY: hosts and networks without a proxy, separated by commas")
 }
 
 type keyTypeFlag struct{ kind *certs.KeyType }
@@ -145,7 +154,10 @@ func run(ctx context.Context, o runOptions) error {
 }
 
 func (o *runOptions) check(log *logrus.Logger) (err error) {
-	o.controller.LiftRoles = o.controller.LiftRoles || o.withOLM
+	o.controller.LiftRoles, o.controller.WithOLM = o.controller.LiftRoles || o.withOLM, o.withOLM
+	if !o.withOLM && o.controller.Proxy != (subscriptions.Proxy{}) {
+		return errors.New("--operator-http-proxy, --operator-https-proxy and --operator-no-proxy have no effect without --with-olm: add --with-olm, or remove these flags")
+	}
 	o.controller.Rollout.Gate, err = oneOf("registration-gate", o.gate, rollout.GateServing, rollout.GateAvailable)
 	if err != nil {
 		return err
