@@ -57,8 +57,8 @@ func usage() {
 	fmt.Fprintln(os.Stderr, "       mkimage -o ARCHIVE -t NAME -bundle DIRECTORY")
 	flag.PrintDefaults()
 }
+
 // content is what an image of each architecture has.
-// content is what an image has, whatever its architecture.
 type content struct {
 	user  string   // of the program
 	dir   string   // of the program
