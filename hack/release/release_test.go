@@ -139,7 +139,7 @@ func TestBillListsModulesOnce(t *testing.T) {
 		{Path: "example.com/a", Version: "v2.0.0"},
 		{Path: "example.com/b", Version: "v1.0.0"},
 		{Path: "example.com/old", Version: "v1.0.0", Replace: &debug.Module{Path: "example.com/new", Version: "v3.0.0"}},
-		{Path: "example.com/ours", Version: "v0.0.0", Replace: &debug.Module{Path: "../ours"}},
+		{Path: "example.com/ours", Version: "v0.0.0", Replace: &debug.Module{Path: "../ours", Version: "(devel)"}},
 	})
 	var names []string
 	for _, c := range *bill.Components {

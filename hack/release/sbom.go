@@ -54,7 +54,7 @@ func origin(module *debug.Module, version string) (path, ofVersion string) {
 	switch {
 	case module.Replace == nil:
 		return module.Path, module.Version
-	case module.Replace.Version == "":
+	case module.Replace.Version == "(devel)":
 		return module.Path, version
 	default:
 		return module.Replace.Path, module.Replace.Version
