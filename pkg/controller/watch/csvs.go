@@ -119,7 +119,7 @@ func (h *Handlers) enqueueSubscribed(s *operatorsv1alpha1.Subscription) {
 
 // sameConfig ignores most of the status, which catalogs update every few minutes.
 func sameConfig(one, other *operatorsv1alpha1.Subscription) bool {
-	return one.Status.InstalledCSV == other.Status.InstalledCSV && equality.Semantic.DeepEqual(one.Spec, other.Spec)
+	return slices.Equal(subscriptions.CSVNames(one), subscriptions.CSVNames(other)) && one.Status.InstalledCSV == other.Status.InstalledCSV && equality.Semantic.DeepEqual(one.Spec, other.Spec)
 }
 
 // The annotation of the OperatorGroup lists the APIs of its operators.

@@ -19,16 +19,17 @@ type Lister struct {
 	Replacing func(csv string) []*operatorsv1alpha1.ClusterServiceVersion
 }
 
-// CSVNames returns the CSVs that a Subscription names in status.installedCSV and spec.startingCSV.
+// CSVNames returns the CSVs that a Subscription names in status.installedCSV, status.currentCSV and spec.startingCSV. A
+// catalog writes currentCSV before it creates the CSV, and installedCSV later.
 func CSVNames(s *operatorsv1alpha1.Subscription) []string {
-	names := []string{s.Status.InstalledCSV}
+	names := []string{s.Status.InstalledCSV, s.Status.CurrentCSV}
 	if s.Spec != nil {
 		names = append(names, s.Spec.StartingCSV)
 	}
 	return slices.DeleteFunc(lists.Sorted(names), func(name string) bool { return name == "" })
 }
 
-// Find prefers the Subscription that names the CSV as installed, then as starting CSV, then the ones that name a
+// Find prefers the Subscription that names the CSV as installed, then as current or starting CSV, then the ones that name a
 // replaced version, nearest first, or a replacing one: during an upgrade it names only one of the two
 // versions.
 func Find(csv *operatorsv1alpha1.ClusterServiceVersion, in Lister) *operatorsv1alpha1.Subscription {

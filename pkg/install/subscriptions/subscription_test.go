@@ -23,6 +23,11 @@ func TestSubscriptionOf(t *testing.T) {
 			want:          "shop",
 		},
 		"the one that starts with it": {subscriptions: []*operatorsv1alpha1.Subscription{subscription("shop", "", "shop.v2")}, want: "shop"},
+		"the one whose plan installs it": {subscriptions: []*operatorsv1alpha1.Subscription{current("shop", "shop.v2", "")}, want: "shop"},
+		"installed wins over current": {
+			subscriptions: []*operatorsv1alpha1.Subscription{current("a", "shop.v2", "other.v1"), subscription("b", "shop.v2", "")},
+			want:          "b",
+		},
 		"installed wins over starting": {
 			subscriptions: []*operatorsv1alpha1.Subscription{subscription("a", "", "shop.v2"), subscription("b", "shop.v2", "")},
 			want:          "b",
@@ -55,6 +60,13 @@ func TestSubscriptionOf(t *testing.T) {
 		got := ConfigOf(Find(csvVersion("shop.v2", "shop.v1"), subscriptionsIn(test.subscriptions, test.csvs))).Subscription
 		installtest.Same(t, name+": the Subscription", test.want, got)
 	}
+}
+
+// current is a Subscription whose InstallPlan has another version than the installed one.
+func current(name, current, installed string) *operatorsv1alpha1.Subscription {
+	s := subscription(name, installed, "")
+	s.Status.CurrentCSV = current
+	return s
 }
 
 // subscriptionsIn finds them by reading all.
