@@ -79,3 +79,8 @@ const (
 	AnnotationCreatedBy = "olm-webhook-manager.io/created-by"
 	CreatedByBundle     = "bundle"
 )
+
+// AnnotationInstalledAlongsidePrefix begins annotations of a CustomResourceDefinition. OLM's
+// catalog-operator writes one for each ClusterServiceVersion that it installed the definition with.
+// The value is NAMESPACE/NAME.
+const AnnotationInstalledAlongsidePrefix = "operatorframework.io/installed-alongside-"

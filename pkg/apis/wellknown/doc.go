@@ -11,6 +11,10 @@ const FieldManager = "olm-webhook-manager"
 // an owner of the objects that serve its conversion webhook.
 const FieldManagerOwnerReferences = "olm-webhook-manager-owner-references"
 
+// FieldManagerComponents is the name under which the manager labels the components of an Operator.
+// Writes of other fields do not remove these labels.
+const FieldManagerComponents = "olm-webhook-manager-components"
+
 // FinalizerCSV keeps a ClusterServiceVersion until its cluster-scoped objects are deleted.
 const FinalizerCSV = "operators.coreos.com/csv-cleanup"
 

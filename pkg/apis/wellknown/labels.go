@@ -37,3 +37,7 @@ const LabelCanary = "olm-webhook-manager.io/canary"
 // LabelGrantedPermissions is "true" on the roles and bindings that grant permissions of a
 // ClusterServiceVersion outside its namespace.
 const LabelGrantedPermissions = "olm-webhook-manager.io/granted-permissions"
+
+// LabelComponentPrefix begins the label of the components of an Operator. The name of the Operator, which is
+// PACKAGE.NAMESPACE, follows. OLM v0 sets it, and its users select by it.
+const LabelComponentPrefix = "operators.coreos.com/"
