@@ -100,7 +100,7 @@ const namePrefix = "name/"
 func provided(r Rival) []string {
 	var keys, kinds []string
 	if r.CSV == nil {
-		kinds = annotatedAPIs(r.Scope.Group)
+		kinds = AnnotatedAPIs(r.Scope.Group)
 	} else {
 		for _, api := range r.apis() {
 			keys, kinds = append(keys, namePrefix+api.Name), append(kinds, api.Kind)

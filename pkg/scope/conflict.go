@@ -23,7 +23,7 @@ type Rival struct {
 func (s Scope) Conflict(own Claimant, rivals []Rival) *Failure {
 	var unlisted []string
 	if s.Group.Spec.StaticProvidedAPIs {
-		listed := annotatedAPIs(s.Group)
+		listed := AnnotatedAPIs(s.Group)
 		unlisted = lists.Filter(kindsOf(own.apis()), func(kind string) bool { return !slices.Contains(listed, kind) })
 	}
 	rival := s.rival(own, rivals)
@@ -51,7 +51,7 @@ func (s Scope) rival(own Claimant, rivals []Rival) *Rival {
 // provides compares names: the kind or version may differ. A group lists only kinds.
 func (r Rival) provides(own Claimant) []string {
 	if r.CSV == nil {
-		return common(kindsOf(own.apis()), annotatedAPIs(r.Scope.Group))
+		return common(kindsOf(own.apis()), AnnotatedAPIs(r.Scope.Group))
 	}
 	theirs := sets.New(lists.Map(r.apis(), func(api API) string { return api.Name })...)
 	return kindsOf(slices.DeleteFunc(own.apis(), func(api API) bool { return !theirs.Has(api.Name) }))

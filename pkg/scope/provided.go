@@ -14,13 +14,19 @@ import (
 // ProvidedAPIs returns the annotation olm.providedAPIs: the kinds that operators of the namespace own,
 // sorted. Copies, deleted operators, and operators that may not provide their APIs in the group do not count.
 func ProvidedAPIs(csvs []*operatorsv1alpha1.ClusterServiceVersion) string {
+	claimants := lists.Map(csvs, func(csv *operatorsv1alpha1.ClusterServiceVersion) Claimant { return Claimant{CSV: csv} })
+	return strings.Join(ProvidedBy(claimants), ",")
+}
+
+// ProvidedBy returns the same as a list, with the kinds of existing definitions.
+func ProvidedBy(claimants []Claimant) []string {
 	var kinds []string
-	for _, csv := range csvs {
-		if !csv.IsCopied() && csv.DeletionTimestamp == nil && !outsider(csv) {
-			kinds = append(kinds, kindsOf(Claimant{CSV: csv}.apis())...)
+	for _, c := range claimants {
+		if !c.CSV.IsCopied() && c.CSV.DeletionTimestamp == nil && !outsider(c.CSV) {
+			kinds = append(kinds, kindsOf(c.apis())...)
 		}
 	}
-	return strings.Join(lists.Sorted(kinds), ",")
+	return lists.Sorted(kinds)
 }
 
 // API has the name of the CustomResourceDefinition or APIService, and its kind.version.group.
@@ -44,7 +50,9 @@ func (c Claimant) apis() []API {
 	return slices.Compact(all)
 }
 
-func annotatedAPIs(group *operatorsv1.OperatorGroup) []string {
+// AnnotatedAPIs returns the APIs that the annotation of a group lists. With spec.staticProvidedAPIs, the administrator
+// writes them.
+func AnnotatedAPIs(group *operatorsv1.OperatorGroup) []string {
 	text := group.Annotations[operatorsv1.OperatorGroupProvidedAPIsAnnotationKey]
 	return strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' })
 }

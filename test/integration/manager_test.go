@@ -18,7 +18,9 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/clients"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/metrics"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/olmoperator"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
@@ -66,6 +68,12 @@ func newRunningOperator(t *testing.T) (*env, *manager) {
 
 func manageThrough(e *env, config *rest.Config, change ...func(*controller.Options)) *manager {
 	e.Helper()
+	return manageWith(e, config, nil, change...)
+}
+
+// manageWith runs more controllers next to the manager's own.
+func manageWith(e *env, config *rest.Config, more additional, change ...func(*controller.Options)) *manager {
+	e.Helper()
 	e.managers++
 	m := &manager{env: e, userAgent: fmt.Sprintf("%s/%d", e.namespace, e.managers), started: auditEnd(e), metrics: prometheus.NewRegistry()}
 	recorder := record.NewFakeRecorder(1000) // more than any test has: it blocks when it is full
@@ -79,9 +87,15 @@ func manageThrough(e *env, config *rest.Config, change ...func(*controller.Optio
 	e.must(err)
 	c, err := controller.New(clients, recorder, metrics.New(m.metrics), logger(), options)
 	e.must(err)
-	m.stop = kube.RunController(e, c)
+	all := olmoperator.Controllers{c}
+	if more != nil {
+		all = append(all, more(clients, c.Caches(), recorder)...)
+	}
+	m.stop = kube.RunController(e, all)
 	return m
 }
+
+type additional func(clients.Set, *informers.Caches, record.EventRecorder) olmoperator.Controllers
 
 // logger reports nothing unless MANAGER_LOG is set.
 func logger() *logrus.Entry {

@@ -15,39 +15,43 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
-// access does not count some bindings, by key.
 func (g *Gatherer) access(csv *operatorsv1alpha1.ClusterServiceVersion, targets []string, except map[string]bool) permissions.Access {
+	return AccessOf(g.Caches, csv, permissions.GrantedIn(csv.Namespace, targets), except)
+}
+
+// AccessOf returns what the ServiceAccounts of a ClusterServiceVersion may do, in all namespaces and in some. It does
+// not count some bindings, by key.
+func AccessOf(caches *informers.Caches, csv *operatorsv1alpha1.ClusterServiceVersion, namespaces []string, except map[string]bool) permissions.Access {
 	access := permissions.Access{Everywhere: map[string][]rbacv1.PolicyRule{}, In: map[string]map[string][]rbacv1.PolicyRule{}}
-	namespaces := permissions.GrantedIn(csv.Namespace, targets)
 	for _, account := range csvspec.ServiceAccounts(csv) {
 		for _, subject := range permissions.SubjectsOf(csv.Namespace, account) {
-			for _, b := range g.Caches.ClusterRoleBindings.By(informers.BySubject, subject) {
+			for _, b := range caches.ClusterRoleBindings.By(informers.BySubject, subject) {
 				if except[drift.KeyOf(b)] {
 					continue
 				}
-				access.Everywhere[account] = append(access.Everywhere[account], g.rules(metav1.NamespaceAll, b.RoleRef)...)
+				access.Everywhere[account] = append(access.Everywhere[account], rulesOf(caches, metav1.NamespaceAll, b.RoleRef)...)
 			}
-			for _, b := range g.Caches.RoleBindings.By(informers.BySubject, subject) {
+			for _, b := range caches.RoleBindings.By(informers.BySubject, subject) {
 				if !slices.Contains(namespaces, b.Namespace) || except[drift.KeyOf(b)] {
 					continue
 				}
 				if access.In[b.Namespace] == nil {
 					access.In[b.Namespace] = map[string][]rbacv1.PolicyRule{}
 				}
-				access.In[b.Namespace][account] = append(access.In[b.Namespace][account], g.rules(b.Namespace, b.RoleRef)...)
+				access.In[b.Namespace][account] = append(access.In[b.Namespace][account], rulesOf(caches, b.Namespace, b.RoleRef)...)
 			}
 		}
 	}
 	return access
 }
 
-// rules are none if the role does not exist.
-func (g *Gatherer) rules(namespace string, ref rbacv1.RoleRef) []rbacv1.PolicyRule {
+// rulesOf returns none if the role does not exist.
+func rulesOf(caches *informers.Caches, namespace string, ref rbacv1.RoleRef) []rbacv1.PolicyRule {
 	if ref.Kind == "ClusterRole" {
-		if role := g.Caches.ClusterRoles.Get("", ref.Name); role != nil {
+		if role := caches.ClusterRoles.Get("", ref.Name); role != nil {
 			return role.Rules
 		}
-	} else if role := g.Caches.Roles.Get(namespace, ref.Name); role != nil {
+	} else if role := caches.Roles.Get(namespace, ref.Name); role != nil {
 		return role.Rules
 	}
 	return nil

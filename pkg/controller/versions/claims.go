@@ -15,7 +15,7 @@ import (
 
 // ClaimantOf returns a claim to APIs. A version that replaces an installed one has its rights.
 func (r *Index) ClaimantOf(csv *operatorsv1alpha1.ClusterServiceVersion) scope.Claimant {
-	claimant := scope.Claimant{CSV: csv, Began: r.Began(csv), Kinds: r.kindsOwned(csv)}
+	claimant := scope.Claimant{CSV: csv, Began: r.Began(csv), Kinds: KindsOwned(r.Caches, csv)}
 	for _, name := range lineage.Replaced(csv) {
 		older := r.Caches.CSVs.Get(csv.Namespace, name)
 		claimant.Began = claimant.Began || older != nil && r.Began(older)
@@ -23,11 +23,11 @@ func (r *Index) ClaimantOf(csv *operatorsv1alpha1.ClusterServiceVersion) scope.C
 	return claimant
 }
 
-// kindsOwned returns the kinds of existing definitions by name.
-func (r *Index) kindsOwned(csv *operatorsv1alpha1.ClusterServiceVersion) map[string]string {
+// KindsOwned returns the kinds of the existing definitions that a ClusterServiceVersion owns, by name.
+func KindsOwned(caches *informers.Caches, csv *operatorsv1alpha1.ClusterServiceVersion) map[string]string {
 	kinds := map[string]string{}
 	for _, d := range csv.Spec.CustomResourceDefinitions.Owned {
-		if crd := r.Caches.CRDs.Get("", d.Name); crd != nil {
+		if crd := caches.CRDs.Get("", d.Name); crd != nil {
 			kinds[d.Name] = crd.Spec.Names.Kind
 		}
 	}

@@ -17,9 +17,9 @@ import (
 
 // Provides reports whether a ClusterServiceVersion provides the API of a definition that it owns. Either a catalog or
 // bundle install created or updated the definition for it, or its pods manage the objects of the definition.
-// everywhere has the rules that its ServiceAccounts have in all namespaces.
-func Provides(csv *operatorsv1alpha1.ClusterServiceVersion, crd *apiextensionsv1.CustomResourceDefinition, everywhere map[string][]rbacv1.PolicyRule) bool {
-	return installedWith(csv, crd) || manages(crd, everywhere)
+// everywhere returns the rules that its ServiceAccounts have in all namespaces.
+func Provides(csv *operatorsv1alpha1.ClusterServiceVersion, crd *apiextensionsv1.CustomResourceDefinition, everywhere func() map[string][]rbacv1.PolicyRule) bool {
+	return installedWith(csv, crd) || manages(crd, everywhere())
 }
 
 // installedWith reads annotations of the definition. A client that can write them can already read and change each

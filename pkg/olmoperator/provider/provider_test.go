@@ -49,7 +49,9 @@ func TestProvides(t *testing.T) {
 				crd.Annotations = test.annotations
 				crd.Spec.Group, crd.Spec.Names.Plural = "example.com", "orders"
 			})
-			installtest.Same(t, "it provides orders", test.want, Provides(csv, crd, map[string][]rbacv1.PolicyRule{"other": nil, "account": test.rules}))
+			installtest.Same(t, "it provides orders", test.want, Provides(csv, crd, func() map[string][]rbacv1.PolicyRule {
+				return map[string][]rbacv1.PolicyRule{"other": nil, "account": test.rules}
+			}))
 		})
 	}
 }
@@ -59,7 +61,9 @@ func TestProvidesWithTwoAccounts(t *testing.T) {
 	crd := installtest.Definition("orders.example.com", func(crd *apiextensionsv1.CustomResourceDefinition) {
 		crd.Spec.Group, crd.Spec.Names.Plural = "example.com", "orders"
 	})
-	everywhere := map[string][]rbacv1.PolicyRule{"reader": {rule("orders", "list", "watch")}, "writer": {rule("orders", "update")}}
+	everywhere := func() map[string][]rbacv1.PolicyRule {
+		return map[string][]rbacv1.PolicyRule{"reader": {rule("orders", "list", "watch")}, "writer": {rule("orders", "update")}}
+	}
 	installtest.Same(t, "it provides orders", false, Provides(installtest.Operator(nil), crd, everywhere))
 }
 

@@ -54,6 +54,9 @@ const (
 	EventNotMarked = "NotMarked"
 	// EventPermissionsNotLifted means that --lift-roles could not grant a Role in a target namespace.
 	EventPermissionsNotLifted = "PermissionsNotLifted"
+	// EventClusterRoleNotWritten means that --with-olm does not create or repair a ClusterRole for the
+	// users of an OperatorGroup or of a provided API.
+	EventClusterRoleNotWritten = "ClusterRoleNotWritten"
 	// EventLabelledObjectsLeft lists the roles and bindings that were not deleted with a
 	// ClusterServiceVersion, because only their labels name it as the owner.
 	EventLabelledObjectsLeft = "LabelledObjectsLeft"

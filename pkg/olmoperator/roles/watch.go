@@ -1,0 +1,180 @@
+package roles
+
+import (
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/client-go/tools/cache"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/olmoperator/provider"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/olmoperator/roles/clusterrole"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
+)
+
+// Indexes of ClusterRoles.
+const (
+	byGroup = "role-of-group"
+	byAPI   = "role-of-api"
+)
+
+func (c *Controller) register() {
+	for _, informer := range c.caches.ClusterRoles.Informers {
+		mustNotBeStopped(informer.AddIndexers(cache.Indexers{byGroup: indexed(groupKeys), byAPI: indexed(apiKeys)}))
+	}
+	for _, watched := range []struct {
+		informers []cache.SharedIndexInformer
+		changed   func(before, after drift.Object)
+	}{
+		{c.caches.Groups.Informers, c.groupChanged},
+		{c.caches.CSVs.Informers, c.versionChanged},
+		{c.caches.CRDs.Informers, c.definitionChanged},
+		{c.caches.APIServices.Informers, c.apiServiceChanged},
+		{c.caches.ClusterRoles.Informers, c.roleChanged},
+	} {
+		for _, informer := range watched.informers {
+			_, err := informer.AddEventHandler(informers.Handler(watched.changed))
+			mustNotBeStopped(err)
+		}
+	}
+}
+
+// Only a stopped informer refuses an index or a handler.
+func mustNotBeStopped(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+func indexed(keys func(*rbacv1.ClusterRole) []string) cache.IndexFunc {
+	return func(o any) ([]string, error) {
+		if role, ok := o.(*rbacv1.ClusterRole); ok {
+			return keys(role), nil
+		}
+		return nil, nil
+	}
+}
+
+func groupKeys(role *rbacv1.ClusterRole) []string {
+	if namespace, name, ok := clusterrole.GroupOf(role); ok {
+		return []string{cache.NewObjectName(namespace, name).String()}
+	}
+	return nil
+}
+
+func apiKeys(role *rbacv1.ClusterRole) []string {
+	if owner, ok := clusterrole.OwnerOf(role); ok {
+		return []string{owner.Name}
+	}
+	return nil
+}
+
+func (c *Controller) groupChanged(before, after drift.Object) {
+	c.groups.Add(cache.MetaObjectToName(present(before, after)[0]))
+}
+
+// Most changes of a status concern no ClusterRole.
+func (c *Controller) versionChanged(before, after drift.Object) {
+	csv := present(before, after)[0].(*operatorsv1alpha1.ClusterServiceVersion)
+	if csv.IsCopied() || before != nil && after != nil && sameVersion(before.(*operatorsv1alpha1.ClusterServiceVersion), csv) {
+		return
+	}
+	c.versions.Add(cache.MetaObjectToName(csv))
+	c.enqueueGroupsOf(csv)
+}
+
+func sameVersion(a, b *operatorsv1alpha1.ClusterServiceVersion) bool {
+	return a.UID == b.UID && a.Generation == b.Generation && a.Status.Phase == b.Status.Phase && a.Status.Reason == b.Status.Reason &&
+		a.DeletionTimestamp.Equal(b.DeletionTimestamp)
+}
+
+func (c *Controller) enqueueGroupsOf(csv *operatorsv1alpha1.ClusterServiceVersion) {
+	for _, group := range c.caches.Groups.In(csv.Namespace) {
+		c.groups.Add(cache.MetaObjectToName(group))
+	}
+}
+
+func (c *Controller) definitionChanged(before, after drift.Object) {
+	if before != nil && after != nil && sameDefinition(before.(*apiextensionsv1.CustomResourceDefinition), after.(*apiextensionsv1.CustomResourceDefinition)) {
+		return
+	}
+	name := present(before, after)[0].GetName()
+	for _, csv := range c.caches.CSVs.By(informers.ByCRD, name) {
+		c.versions.Add(cache.MetaObjectToName(csv))
+		if before == nil || after == nil { // the kind of a definition cannot change
+			c.enqueueGroupsOf(csv)
+		}
+	}
+	c.enqueueLeftovers(name)
+}
+
+func sameDefinition(a, b *apiextensionsv1.CustomResourceDefinition) bool {
+	established := func(crd *apiextensionsv1.CustomResourceDefinition) bool {
+		return apihelpers.IsCRDConditionTrue(crd, apiextensionsv1.Established)
+	}
+	return a.UID == b.UID && a.Generation == b.Generation && established(a) == established(b) && equality.Semantic.DeepEqual(a.Annotations, b.Annotations)
+}
+
+func (c *Controller) apiServiceChanged(before, after drift.Object) {
+	if before != nil && after != nil && sameAPIService(before.(*apiregistrationv1.APIService), after.(*apiregistrationv1.APIService)) {
+		return
+	}
+	name := present(before, after)[0].GetName()
+	for _, csv := range c.caches.CSVs.By(informers.ByAPI, name) {
+		c.versions.Add(cache.MetaObjectToName(csv))
+	}
+	c.enqueueLeftovers(name)
+}
+
+func sameAPIService(a, b *apiregistrationv1.APIService) bool {
+	return a.UID == b.UID && equality.Semantic.DeepEqual(a.Spec, b.Spec) && equality.Semantic.DeepEqual(a.Labels, b.Labels)
+}
+
+func (c *Controller) enqueueLeftovers(owner string) {
+	for _, role := range c.caches.ClusterRoles.By(byAPI, owner) {
+		c.leftovers.Add(cache.MetaObjectToName(role))
+	}
+}
+
+// An edit can remove the labels and the owner by which a ClusterRole is recognised: the state before it counts, too.
+func (c *Controller) roleChanged(before, after drift.Object) {
+	for _, o := range present(before, after) {
+		role := o.(*rbacv1.ClusterRole)
+		c.taken.wake(role.Name)
+		if namespace, name, ok := clusterrole.GroupOf(role); ok {
+			c.groups.Add(cache.NewObjectName(namespace, name))
+		}
+		if owner, ok := clusterrole.OwnerOf(role); ok {
+			c.leftovers.Add(cache.MetaObjectToName(role))
+			if before != nil { // the creation is an own write, or follows the events of ClusterServiceVersions
+				c.enqueueProviders(owner)
+			}
+		}
+	}
+}
+
+func (c *Controller) enqueueProviders(owner clusterrole.Owner) {
+	index := informers.ByCRD
+	if owner.APIService {
+		index = informers.ByAPI
+	}
+	for _, csv := range c.caches.CSVs.By(index, owner.Name) {
+		if provider.HasProvided(csv) {
+			c.versions.Add(cache.MetaObjectToName(csv))
+		}
+	}
+}
+
+func present(before, after drift.Object) []drift.Object {
+	var all []drift.Object
+	for _, o := range []drift.Object{after, before} {
+		if o != nil {
+			all = append(all, o)
+		}
+	}
+	return all
+}
