@@ -93,6 +93,11 @@ func (c *Client) InstallPlans(namespace string) *gentype.ClientWithList[*operato
 	return kind[operatorsv1alpha1.InstallPlan, operatorsv1alpha1.InstallPlanList](c.operatorsV1alpha1, "installplans", namespace)
 }
 
+// Operators returns the client of the Operators, which are cluster-scoped.
+func (c *Client) Operators() *gentype.ClientWithList[*operatorsv1.Operator, *operatorsv1.OperatorList] {
+	return kind[operatorsv1.Operator, operatorsv1.OperatorList](c.operatorsV1, "operators", metav1.NamespaceAll)
+}
+
 type object[T any] interface {
 	*T
 	runtime.Object

@@ -85,6 +85,19 @@ func callAll[O any, P object[O], L runtime.Object](ctx context.Context, of func(
 	return err
 }
 
+// An Operator has no namespace.
+func TestPathOfOperators(t *testing.T) {
+	var got []string
+	c := newClient(t, rest.Config{}, func(w http.ResponseWriter, r *http.Request) {
+		got = append(got, r.Method+" "+r.URL.RequestURI())
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprint(w, `{"metadata": {"name": "etcd.shop"}}`)
+	})
+	_, err := c.Operators().Get(t.Context(), "etcd.shop", metav1.GetOptions{})
+	installtest.Must(t, err)
+	installtest.Same(t, "requests", []string{"GET /apis/operators.coreos.com/v1/operators/etcd.shop"}, got)
+}
+
 // Requests have the user agent of the configuration, or the default one, and accept JSON.
 func TestHeaders(t *testing.T) {
 	for configured, want := range map[string]string{"": rest.DefaultKubernetesUserAgent(), "test/1": "test/1"} {

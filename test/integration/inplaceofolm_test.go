@@ -12,6 +12,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/clients"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/olmoperator"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/olmoperator/operators"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/olmoperator/roles"
 )
 
@@ -25,12 +26,13 @@ func newEnvInPlaceOfOLM(t *testing.T) *env {
 // manageInPlaceOfOLM runs a manager with the flag --with-olm and the permissions of manifests/with-olm.
 func manageInPlaceOfOLM(e *env) *manager {
 	e.Helper()
-	config := grantedTo(e, "manager/clusterrole.yaml", "lift-roles/clusterrole.yaml")
+	config := grantedTo(e, "manager/clusterrole.yaml", "lift-roles/clusterrole.yaml", "with-olm/clusterrole.yaml")
 	return manageWith(e, config, inPlaceOfOLM, func(o *controller.Options) { o.LiftRoles = true })
 }
 
 func inPlaceOfOLM(set clients.Set, caches *informers.Caches, events record.EventRecorder) olmoperator.Controllers {
 	return olmoperator.Controllers{
+		operators.New(set, caches, events, logger()),
 		roles.New(set.Kube, caches, events, logger()),
 	}
 }

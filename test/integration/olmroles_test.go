@@ -217,7 +217,7 @@ func TestRolesOfOLMAreAdopted(t *testing.T) {
 	})
 	m := manageInPlaceOfOLM(e)
 	e.install(claiming(csv("operator.v1", "server"), "v1", crd.Name))
-	becomes(e, "the kind of the owner", func() string { return clusterRole(e, name).OwnerReferences[0].Kind }, "CustomResourceDefinition") //nolint:forbidigo // Its spelling is tested.
+	becomes(e, "the kind of the owner", func() string { return clusterRole(e, name).OwnerReferences[0].Kind }, "CustomResourceDefinition")
 	adopted := clusterRole(e, name)
 	same(t, "uid", adopted.UID, left.UID)
 	same(t, "rules", adopted.Rules, left.Rules)
@@ -226,7 +226,9 @@ func TestRolesOfOLMAreAdopted(t *testing.T) {
 	kube.Patch(e, client, name, types.MergePatchType, []byte(`{"rules": [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}], "metadata": {"labels": null, "ownerReferences": null}}`))
 	e.eventually("the ClusterRole is not changed: another owner has it", func() (bool, any) {
 		events := m.reported()
-		return slices.ContainsFunc(events, func(event string) bool { return strings.Contains(event, "ClusterRole "+name+" belongs to another owner") }), events
+		return slices.ContainsFunc(events, func(event string) bool {
+			return strings.Contains(event, "ClusterRole "+name+" belongs to another owner")
+		}), events
 	})
 	e.must(client.Delete(e.ctx, name, metav1.DeleteOptions{}))
 	repaired := func() []rbacv1.PolicyRule {

@@ -54,6 +54,9 @@ const (
 	EventNotMarked = "NotMarked"
 	// EventPermissionsNotLifted means that --lift-roles could not grant a Role in a target namespace.
 	EventPermissionsNotLifted = "PermissionsNotLifted"
+	// EventComponentNotLabelled means that --with-olm cannot label an object of an operator, so that
+	// the Operator does not refer to it.
+	EventComponentNotLabelled = "ComponentNotLabelled"
 	// EventClusterRoleNotWritten means that --with-olm does not create or repair a ClusterRole for the
 	// users of an OperatorGroup or of a provided API.
 	EventClusterRoleNotWritten = "ClusterRoleNotWritten"

@@ -7,12 +7,14 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/clients"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/olmoperator"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/olmoperator/operators"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/olmoperator/roles"
 )
 
 // inPlaceOfOLM returns what --with-olm adds to the installation of operators.
 func inPlaceOfOLM(set clients.Set, caches *informers.Caches, events record.EventRecorder, log *logrus.Entry) olmoperator.Controllers {
 	return olmoperator.Controllers{
+		operators.New(set, caches, events, log),
 		roles.New(set.Kube, caches, events, log),
 	}
 }

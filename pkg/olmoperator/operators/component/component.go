@@ -18,14 +18,18 @@ const maxName = 63
 // Operator returns the name of the Operator of a package in a namespace.
 func Operator(pkg, namespace string) string { return pkg + "." + namespace }
 
-// Label returns the label of the components of an Operator. It is empty if no label can contain the name. The end of a
-// name that is too long is cut off, as by OLM v0.
-func Label(operator string) string {
-	name := operator
-	if len(name) > maxName {
-		name = strings.TrimRight(name[:maxName], ".-_")
+// Shortened returns the name of an Operator as labels contain it: the end of a name that is too long is cut off, as by
+// OLM v0.
+func Shortened(operator string) string {
+	if len(operator) > maxName {
+		return strings.TrimRight(operator[:maxName], ".-_")
 	}
-	label := wellknown.LabelComponentPrefix + name
+	return operator
+}
+
+// Label returns the label of the components of an Operator. It is empty if no label can contain the name.
+func Label(operator string) string {
+	label := wellknown.LabelComponentPrefix + Shortened(operator)
 	if len(validation.IsQualifiedName(label)) > 0 {
 		return ""
 	}

@@ -1,0 +1,93 @@
+package operators
+
+import (
+	"context"
+
+	"k8s.io/client-go/tools/cache"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/olmoperator/operators/component"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
+)
+
+// reconcileSubscription labels a Subscription, the ClusterServiceVersion that it installed, and its latest InstallPlan.
+// Earlier InstallPlans lose the label.
+func (c *Controller) reconcileSubscription(ctx context.Context, object cache.ObjectName) error {
+	s := c.own.subscriptions.Get(object.Namespace, object.Name)
+	if s == nil || s.Spec == nil || s.Spec.Package == "" {
+		c.subscriptionProblems.Forget(object)
+		return nil
+	}
+	operator := component.Operator(s.Spec.Package, s.Namespace)
+	l := &labeller{Controller: c, loop: c.subscriptions, object: object}
+	if label := component.Label(operator); label != "" {
+		l.add(ctx, c.kinds.of(subscriptions), s, label)
+		if csv := c.caches.CSVs.Get(s.Namespace, s.Status.InstalledCSV); csv != nil && !csv.IsCopied() {
+			l.add(ctx, c.kinds.of(serviceVersions), csv, label)
+		}
+		c.labelPlans(ctx, l, s, label)
+	}
+	c.subscriptionProblems.Report(object, s, l.problems)
+	return l.err()
+}
+
+func (c *Controller) labelPlans(ctx context.Context, l *labeller, s *operatorsv1alpha1.Subscription, label string) {
+	latest := s.Status.InstallPlanRef
+	if latest == nil {
+		return
+	}
+	k := c.kinds.of(installPlans)
+	for _, plan := range c.own.plans.In(s.Namespace) {
+		if plan.Name == latest.Name {
+			l.add(ctx, k, plan, label)
+		} else {
+			l.remove(ctx, k, plan, label)
+		}
+	}
+}
+
+// reconcileVersion gives the objects of a ClusterServiceVersion the component labels that it has.
+func (c *Controller) reconcileVersion(ctx context.Context, object cache.ObjectName) error {
+	csv := c.caches.CSVs.Get(object.Namespace, object.Name)
+	if csv == nil || csv.IsCopied() || len(component.OperatorsOf(csv.Labels)) == 0 {
+		c.versionProblems.Forget(object)
+		return nil
+	}
+	l := &labeller{Controller: c, loop: c.versions, object: object}
+	for _, o := range c.componentsOf(csv) {
+		l.add(ctx, o.kind, o.Object, component.Missing(csv.Labels, o.GetLabels())...)
+	}
+	c.versionProblems.Report(object, csv, l.problems)
+	return l.err()
+}
+
+type member struct {
+	kind kind
+	drift.Object
+}
+
+// componentsOf returns the derived objects that belong to a ClusterServiceVersion, and the definitions that it provides.
+// Owner labels alone are no proof.
+func (c *Controller) componentsOf(csv *operatorsv1alpha1.ClusterServiceVersion) (all []member) {
+	ownership := c.apis.Ownership(csv)
+	ownership.Planned = owners.InstallPlanObjects(csv, lists.Map(c.own.plans.In(csv.Namespace), func(plan *operatorsv1alpha1.InstallPlan) operatorsv1alpha1.InstallPlan { return *plan }))
+	for _, k := range c.kinds {
+		for _, o := range k.by(informers.ByOwner, informers.OwnerID(csv.Namespace, csv.Name)) {
+			if k.resource != serviceVersions && csvspec.IsManaged(o) && ownership.Proves(o) {
+				all = append(all, member{k, o})
+			}
+		}
+	}
+	provided := map[string]member{} // several versions of one
+	for _, d := range c.apis.Definitions(csv) {
+		if d.Refused == "" {
+			provided[d.Name] = member{c.kinds.of(definitions), d.CustomResourceDefinition}
+		}
+	}
+	return append(all, lists.ByKey(provided)...)
+}
