@@ -125,13 +125,16 @@ func TestLiftRoles(t *testing.T) {
 }
 
 // unusedIn are the permissions in the first rule of a manifest that no request used.
-func unusedIn(e *env, file string, requests []auditv1.Event) (unused []string) {
+func unusedIn(e *env, file string, requests []auditv1.Event) []string {
 	e.Helper()
-	rule := manifestRole(e, file).Rules[0]
+	return unusedOf(manifestRole(e, file).Rules[0], requests)
+}
+
+func unusedOf(rule rbacv1.PolicyRule, requests []auditv1.Event) (unused []string) {
 	for _, verb := range rule.Verbs {
 		for _, resource := range rule.Resources {
 			if !slices.ContainsFunc(requests, func(r auditv1.Event) bool {
-				return r.ObjectRef != nil && r.Verb == verb && r.ObjectRef.Resource == resource
+				return r.ObjectRef != nil && r.Verb == verb && strings.TrimSuffix(r.ObjectRef.Resource+"/"+r.ObjectRef.Subresource, "/") == resource
 			}) {
 				unused = append(unused, verb+" "+resource)
 			}

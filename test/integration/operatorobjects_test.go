@@ -138,8 +138,29 @@ func TestOperatorObject(t *testing.T) {
 	collect(e)
 	e.must(e.olm.Subscriptions(e.namespace).Delete(e.ctx, "operator", metav1.DeleteOptions{}))
 	becomes(e, "the references after the uninstallation", func() []string { return references(e) }, []string{definition, "InstallPlan install-operator.v2"})
-	noneIsForbidden(e, m.audited(m.started))
 	e.must(e.kube.RbacV1().ClusterRoles().Delete(e.ctx, alleged, metav1.DeleteOptions{}))
+	requests := m.audited(m.started)
+	noneIsForbidden(e, requests)
+	for _, rule := range manifestRole(e, "with-olm/clusterrole.yaml").Rules {
+		none(t, "permissions without a request", unusedOf(rule, requests))
+	}
+}
+
+// What the manager lifts is in its own record only after it is created: labels alone are no proof.
+func TestLiftedPermissionsAreComponents(t *testing.T) {
+	e := newEnvInPlaceOfOLM(t)
+	defineOperators(e)
+	serviceAccount(e, &corev1.ServiceAccount{ObjectMeta: named("account")})
+	manageInPlaceOfOLM(e)
+	subscribe(e, nil)
+	bindRoleIn(e, e.namespace, e.namespace+"-reader")
+	e.install(asking(csv("operator.v1", "server"), readPods))
+	installs(e, "operator.v1", "none")
+	e.eventually("the Operator refers to the lifted permissions", func() (bool, any) {
+		all := references(e)
+		return slices.Contains(all, "ClusterRole NS-reader") && slices.Contains(all, "ClusterRoleBinding NS-reader"), all
+	})
+	e.uninstall("operator.v1")
 }
 
 // A cluster without the kind Operator has the labels all the same. When the kind is served, the Operators are created.

@@ -37,7 +37,7 @@ func TestFailedReconciliationIsRepeated(t *testing.T) {
 func TestReconciliationInProgressIsCompleted(t *testing.T) {
 	log, _ := test.NewNullLogger()
 	ctx, cancel := context.WithCancel(t.Context())
-	var completed error = errors.New("not called")
+	completed := errors.New("not called")
 	l := New(func(ctx context.Context, _ cache.ObjectName) error {
 		cancel()
 		completed = ctx.Err()

@@ -47,7 +47,7 @@ func newOwnCaches(set clients.Set) *ownCaches {
 	return &ownCaches{
 		subscriptions: informers.NewStore[*operatorsv1alpha1.Subscription](trimmedSubscription, olmclient.NewInformer(set.OLM.Subscriptions(metav1.NamespaceAll))),
 		configMaps:    informers.NewStore[*metav1.PartialObjectMetadata](nil, configMaps.Informer()),
-		operators:     informers.NewStore[*operatorsv1.Operator](nil, olmclient.NewInformer(set.OLM.Operators())),
+		operators:     informers.NewStore[*operatorsv1.Operator](trimmedOperator, olmclient.NewInformer(set.OLM.Operators())),
 		plans:         informers.NewStore[*operatorsv1alpha1.InstallPlan](trimmedPlan, olmclient.NewInformer(set.OLM.InstallPlans(metav1.NamespaceAll))),
 		conditions:    informers.NewStore[*unstructured.Unstructured](trimmedCondition, conditions.Informer()),
 		started:       map[string]bool{},

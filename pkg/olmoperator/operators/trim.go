@@ -4,8 +4,17 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 )
+
+// trimmedOperator keeps the status.
+func trimmedOperator(o any) (any, error) {
+	if operator, ok := o.(*operatorsv1.Operator); ok {
+		operator.ManagedFields = nil
+	}
+	return o, nil
+}
 
 // trimmedSubscription keeps the package, what it installed, and the conditions.
 func trimmedSubscription(o any) (any, error) {

@@ -9,6 +9,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/olmoperator/operators/component"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
@@ -29,6 +30,7 @@ func (c *Controller) register() {
 	c.watch(c.own.plans.Informers, c.planChanged)
 	c.watch(c.own.operators.Informers, c.operatorChanged)
 	c.watch(c.caches.CSVs.Informers, c.versionChanged)
+	c.watch(c.caches.Rollouts.Informers, c.rolloutChanged)
 	c.watch(c.caches.CRDs.Informers, c.definitionChanged)
 }
 
@@ -87,20 +89,31 @@ func (c *Controller) subscriptionChanged(_, after drift.Object) {
 	}
 }
 
-// planChanged enqueues the Subscriptions of an InstallPlan that is created or has lost a label.
+// planChanged enqueues the Subscriptions of an InstallPlan that is created or has lost a label, and the
+// ClusterServiceVersions for which it has created roles or bindings.
 func (c *Controller) planChanged(before, after drift.Object) {
-	if after == nil || before != nil && sameMetadata(before, after) {
+	if after == nil {
 		return
 	}
-	name := cache.MetaObjectToName(after)
-	for _, s := range c.own.subscriptions.By(byPlan, name.String()) {
-		c.subscriptions.Add(cache.MetaObjectToName(s))
-	}
-	for _, csv := range c.caches.CSVs.In(name.Namespace) { // it may have created roles of these
-		if !csv.IsCopied() {
-			c.versions.Add(cache.MetaObjectToName(csv))
+	plan := after.(*operatorsv1alpha1.InstallPlan)
+	if before == nil || !sameMetadata(before, after) {
+		for _, s := range c.own.subscriptions.By(byPlan, cache.MetaObjectToName(plan).String()) {
+			c.subscriptions.Add(cache.MetaObjectToName(s))
 		}
 	}
+	if before == nil || !equality.Semantic.DeepEqual(before.(*operatorsv1alpha1.InstallPlan).Status.Plan, plan.Status.Plan) {
+		for _, step := range plan.Status.Plan {
+			c.versions.Add(cache.NewObjectName(plan.Namespace, step.Resolving))
+		}
+	}
+}
+
+// rolloutChanged enqueues the ClusterServiceVersion for which the manager has created objects.
+func (c *Controller) rolloutChanged(before, after drift.Object) {
+	if after == nil || before != nil && equality.Semantic.DeepEqual(before.(*managerv1alpha1.WebhookRollout).Status.Created, after.(*managerv1alpha1.WebhookRollout).Status.Created) {
+		return
+	}
+	c.versions.Add(cache.MetaObjectToName(after))
 }
 
 func (c *Controller) operatorChanged(before, after drift.Object) {

@@ -154,6 +154,9 @@ func run(ctx context.Context, o runOptions) error {
 }
 
 func (o *runOptions) check(log *logrus.Logger) (err error) {
+	if o.withOLM && len(o.controller.Namespaces) > 0 {
+		return fmt.Errorf("--with-olm takes the place of an olm-operator of all namespaces: leave out --%s", coexistence.NamespacesFlag)
+	}
 	o.controller.LiftRoles, o.controller.WithOLM = o.controller.LiftRoles || o.withOLM, o.withOLM
 	if !o.withOLM && o.controller.Proxy != (subscriptions.Proxy{}) {
 		return errors.New("--operator-http-proxy, --operator-https-proxy and --operator-no-proxy have no effect without --with-olm: add --with-olm, or remove these flags")

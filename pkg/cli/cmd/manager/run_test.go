@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
@@ -25,4 +26,10 @@ func TestOperatorProxyNeedsOLM(t *testing.T) {
 		cmd.SilenceErrors, cmd.SilenceUsage = true, true
 		installtest.Error(t, want, cmd.ExecuteContext(t.Context()))
 	}
+}
+
+// Two managers would write the status of one Operator in turn.
+func TestWithOLMIsForAllNamespaces(t *testing.T) {
+	o := runOptions{withOLM: true, controller: controller.Options{Namespaces: []string{"shop"}}}
+	installtest.Error(t, "--with-olm takes the place of an olm-operator of all namespaces: leave out --namespaces", o.check(nil))
 }

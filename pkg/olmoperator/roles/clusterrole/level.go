@@ -38,6 +38,6 @@ func (l Level) builtIn() string { return "rbac.authorization.k8s.io/aggregate-to
 // kind.version.group.
 func (l Level) forGroups(api string) string {
 	hash := fnv.New64a()
-	hash.Write([]byte(api))
+	_, _ = hash.Write([]byte(api)) // it never fails
 	return fmt.Sprintf("olm.opgroup.permissions/aggregate-to-%x-%s", hash.Sum64(), l)
 }
