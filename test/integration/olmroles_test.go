@@ -328,7 +328,12 @@ func TestRolesOfAStaticGroup(t *testing.T) {
 	editGroup(e, "og", func(g *operatorsv1.OperatorGroup) {
 		metav1.SetMetaDataAnnotation(&g.ObjectMeta, "olm.providedAPIs", "KnativeEventing.v1alpha1.operator.knative.dev")
 	})
-	becomes(e, "the included label", func() *rbacv1.AggregationRule { return groupRole(e, "view").AggregationRule }, &rbacv1.AggregationRule{
+	want := &rbacv1.AggregationRule{
 		ClusterRoleSelectors: []metav1.LabelSelector{{MatchLabels: map[string]string{"olm.opgroup.permissions/aggregate-to-4fa8c5d8e33af72a-view": "true"}}},
-	})
+	}
+	included := func() *rbacv1.AggregationRule { return groupRole(e, "view").AggregationRule }
+	becomes(e, "the included label", included, want)
+	everything := []byte(`{"aggregationRule": {"clusterRoleSelectors": [{"matchExpressions": [{"key": "a", "operator": "DoesNotExist"}]}]}}`)
+	kube.Patch(e, e.kube.RbacV1().ClusterRoles(), groupRole(e, "view").Name, types.MergePatchType, everything)
+	becomes(e, "the included label after an edit", included, want)
 }

@@ -28,7 +28,7 @@ func (c *Controller) reconcileGroup(ctx context.Context, object cache.ObjectName
 	return w.err()
 }
 
-// apisOf returns the APIs of the operators in the namespace of a group, or those that the administrator lists.
+// apisOf returns the APIs of the operators in the namespace of a group, or the list of the administrator.
 func (c *Controller) apisOf(group *operatorsv1.OperatorGroup) []string {
 	if group.Spec.StaticProvidedAPIs {
 		return scope.AnnotatedAPIs(group)

@@ -48,7 +48,7 @@ func OperatorsOf(labels map[string]string) []string {
 	return names
 }
 
-// Missing returns the component labels that an object lacks, of those that its owner has.
+// Missing returns the component labels that an object lacks, out of the labels of its owner.
 func Missing(owner, object map[string]string) []string {
 	return lists.FilterMap(OperatorsOf(owner), func(operator string) (string, bool) {
 		label := wellknown.LabelComponentPrefix + operator
@@ -57,5 +57,5 @@ func Missing(owner, object map[string]string) []string {
 	})
 }
 
-// CanExist reports whether an Operator can have a name. Labels can have characters that names cannot have.
+// CanExist reports whether an Operator can have a name. Labels allow more characters than names.
 func CanExist(operator string) bool { return len(validation.IsDNS1123Subdomain(operator)) == 0 }

@@ -31,7 +31,7 @@ func packages() *apiregistrationv1.APIService {
 	}
 }
 
-// The names are those that OLM v0 gave in real clusters.
+// OLM v0 gave these names in real clusters.
 func TestGroupRoleNames(t *testing.T) {
 	for want, group := range map[string]string{
 		"olm.og.global-operators.admin-5UD4U2IfBGbw51Qy2Jaefk1uawvkj2OJILlc3w": "operators/global-operators",
@@ -43,7 +43,7 @@ func TestGroupRoleNames(t *testing.T) {
 	}
 }
 
-// The labels are those that OLM v0 gave in a real cluster.
+// OLM v0 gave these labels in a real cluster.
 func TestAPILabels(t *testing.T) {
 	for api, want := range map[string]string{
 		"KnativeEventing.v1alpha1.operator.knative.dev": "olm.opgroup.permissions/aggregate-to-4fa8c5d8e33af72a-edit",
@@ -90,7 +90,7 @@ func TestGroupOf(t *testing.T) {
 	installtest.Same(t, "the group", "shop/og", namespace+"/"+group)
 }
 
-// They are those that OLM v0.46.0 creates, except for the kind of the owner, which OLM v0 misspells.
+// OLM v0.46.0 creates the same, except for the kind of the owner, which it misspells.
 func TestOfDefinition(t *testing.T) {
 	roles := OfDefinition(orders(), "v1")
 	installtest.Same(t, "names", []string{
