@@ -78,7 +78,7 @@ func (g *Gatherer) cached(csv *operatorsv1alpha1.ClusterServiceVersion, relative
 	s := &decide.Facts{
 		Settings:    g.Settings,
 		CSV:         csv,
-		Config:      g.config(csv),
+		Config:      g.Versions.ConfigOf(csv).WithProxy(g.proxy()),
 		Ownership:   ownership,
 		Rollout:     g.Caches.Rollouts.Get(csv.Namespace, csv.Name),
 		Definitions: g.ruleDefinitions(csv),

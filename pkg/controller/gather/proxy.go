@@ -1,19 +1,10 @@
 package gather
 
-import (
-	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
-
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/subscriptions"
-)
+import "github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/subscriptions"
 
 // HasClusterProxy reports whether the manager reads the proxy of the cluster, and the cluster has the kind.
 func (g *Gatherer) HasClusterProxy() bool {
 	return g.Settings.WithOLM && g.Caches.Serves(subscriptions.ProxyResource)
-}
-
-// config returns the config of the Subscription, and the proxy.
-func (g *Gatherer) config(csv *operatorsv1alpha1.ClusterServiceVersion) subscriptions.Config {
-	return g.Versions.ConfigOf(csv).WithProxy(g.proxy())
 }
 
 // proxy returns the proxy of the cluster; without it, the one of the manager's flags. While the cache is being filled,

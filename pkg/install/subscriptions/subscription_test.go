@@ -22,7 +22,7 @@ func TestSubscriptionOf(t *testing.T) {
 			subscriptions: []*operatorsv1alpha1.Subscription{subscription("other", "other.v1", ""), subscription("shop", "shop.v2", "")},
 			want:          "shop",
 		},
-		"the one that starts with it": {subscriptions: []*operatorsv1alpha1.Subscription{subscription("shop", "", "shop.v2")}, want: "shop"},
+		"the one that starts with it":    {subscriptions: []*operatorsv1alpha1.Subscription{subscription("shop", "", "shop.v2")}, want: "shop"},
 		"the one whose plan installs it": {subscriptions: []*operatorsv1alpha1.Subscription{current("shop", "shop.v2", "")}, want: "shop"},
 		"installed wins over current": {
 			subscriptions: []*operatorsv1alpha1.Subscription{current("a", "shop.v2", "other.v1"), subscription("b", "shop.v2", "")},
