@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -45,12 +46,21 @@ func (e *env) serve(packages ...catalog.Package) {
 	}}, metav1.CreateOptions{})
 	e.must(err)
 	e.eventually("catalog-operator is connected to the catalog", func() (bool, any) {
-		source, err := sources.Get(e.ctx, catalogName, metav1.GetOptions{})
-		e.must(err)
-		state, _, err := unstructured.NestedString(source.Object, "status", "connectionState", "lastObservedState")
-		e.must(err)
-		return state == "READY", source.Object["status"]
+		state := e.connection()
+		return state == connected, state
 	})
+}
+
+const connected = "READY"
+
+// connection is the state of the connection between catalog-operator and the catalog.
+func (e *env) connection() string {
+	e.Helper()
+	source, err := dynamicClient.Resource(catalogSources).Namespace(e.namespace).Get(e.ctx, catalogName, metav1.GetOptions{})
+	e.must(err)
+	state, _, err := unstructured.NestedString(source.Object, "status", "connectionState", "lastObservedState")
+	e.must(err)
+	return state
 }
 
 // publish replaces the content of the catalog: a pod with the next content takes the place of the present one.
@@ -60,7 +70,7 @@ func (e *env) publish(packages ...catalog.Package) {
 	e.must(err)
 	e.packages = packages
 	e.catalog++
-	name := fmt.Sprintf("%s-%d", catalogName, e.catalog)
+	name := catalogPodName(e.catalog)
 	kube.Create(e, kubeClient.CoreV1().ConfigMaps(e.namespace), &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Name: name}, Data: map[string]string{catalogFile: string(text)},
 	})
@@ -70,10 +80,12 @@ func (e *env) publish(packages ...catalog.Package) {
 		pod := kube.Get(e, pods, name)
 		return isReady(pod), pod.Status
 	})
-	if e.catalog > 1 {
-		e.must(pods.Delete(e.ctx, fmt.Sprintf("%s-%d", catalogName, e.catalog-1), metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}))
+	if err := pods.Delete(e.ctx, catalogPodName(e.catalog-1), metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}); !apierrors.IsNotFound(err) {
+		e.must(err)
 	}
 }
+
+func catalogPodName(number int) string { return fmt.Sprintf("%s-%d", catalogName, number) }
 
 const catalogFile = "catalog.json"
 

@@ -21,6 +21,8 @@ type Bundle struct {
 	CSV     *operatorsv1alpha1.ClusterServiceVersion
 	// Others are the objects of the bundle in addition to its ClusterServiceVersion.
 	Others []*unstructured.Unstructured
+	// Image has the files of the bundle. Without an image, the catalog has its objects.
+	Image string
 }
 
 // Read returns the bundle in a folder.

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 )
 
 // Package is a package of a catalog. Channels name bundles by the names of their ClusterServiceVersions.
@@ -41,7 +43,7 @@ func Chain(name string, versions ...Bundle) Channel {
 }
 
 // Text returns packages as a file-based catalog, whose schemas are described at
-// https://olm.operatorframework.io/docs/reference/file-based-catalogs. The bundles are in it.
+// https://olm.operatorframework.io/docs/reference/file-based-catalogs.
 func Text(packages ...Package) ([]byte, error) {
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
@@ -73,7 +75,9 @@ func (p Package) documents() ([]any, error) {
 		if err != nil {
 			return nil, fmt.Errorf("bundle %s: %w", b.Name(), err)
 		}
-		documents = append(documents, map[string]any{"schema": "olm.bundle", "package": p.Name, "name": b.Name(), "properties": properties})
+		documents = append(documents, map[string]any{
+			"schema": "olm.bundle", "package": p.Name, "name": b.Name(), "image": b.Image, "properties": properties,
+		})
 	}
 	return documents, nil
 }
@@ -86,19 +90,47 @@ type property struct {
 func (b Bundle) properties() ([]property, error) {
 	all := []property{{"olm.package", map[string]string{"packageName": b.Package, "version": b.CSV.Spec.Version.String()}}}
 	for _, crd := range b.CSV.Spec.CustomResourceDefinitions.Owned {
-		_, group, _ := strings.Cut(crd.Name, ".")
-		all = append(all, property{"olm.gvk", map[string]string{"group": group, "kind": crd.Kind, "version": crd.Version}})
+		all = append(all, property{"olm.gvk", kindOf(crd)})
 	}
+	for _, crd := range b.CSV.Spec.CustomResourceDefinitions.Required {
+		all = append(all, property{"olm.gvk.required", kindOf(crd)})
+	}
+	if b.Image != "" {
+		return append(all, property{"olm.csv.metadata", b.metadata()}), nil
+	}
+	objects, err := b.objects()
+	for _, data := range objects {
+		all = append(all, property{"olm.bundle.object", map[string][]byte{"data": data}})
+	}
+	return all, err
+}
+
+// objects returns the ClusterServiceVersion and the other objects as JSON.
+func (b Bundle) objects() (texts [][]byte, err error) {
 	objects := []any{b.CSV}
 	for _, o := range b.Others {
 		objects = append(objects, o)
 	}
 	for _, o := range objects {
-		data, err := json.Marshal(o)
+		text, err := json.Marshal(o)
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, property{"olm.bundle.object", map[string][]byte{"data": data}})
+		texts = append(texts, text)
 	}
-	return all, nil
+	return texts, nil
+}
+
+// metadata is what package-server reads of a bundle that is not in the catalog itself.
+func (b Bundle) metadata() map[string]any {
+	spec := b.CSV.Spec
+	return map[string]any{
+		"displayName": spec.DisplayName, "description": spec.Description, "installModes": spec.InstallModes,
+		"crdDescriptions": spec.CustomResourceDefinitions, "apiServiceDefinitions": spec.APIServiceDefinitions,
+	}
+}
+
+func kindOf(crd operatorsv1alpha1.CRDDescription) map[string]string {
+	_, group, _ := strings.Cut(crd.Name, ".")
+	return map[string]string{"group": group, "kind": crd.Kind, "version": crd.Version}
 }
