@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -156,9 +157,21 @@ func (e *env) explain() {
 	for _, event := range kube.List(e, kubeClient.CoreV1().Events(e.namespace), all).Items {
 		e.Logf("event %s %s %s: %s", event.InvolvedObject.Kind, event.InvolvedObject.Name, event.Reason, event.Message)
 	}
+	e.explainFailedContainers()
 	e.explainPods(e.namespace, "app="+catalogName, "level=warn", "level=error", "level=fatal")
 	e.explainPods("olm-webhook-manager", "app.kubernetes.io/name=olm-webhook-manager", e.namespace)
 	e.explainPods(olmNamespace, "app=catalog-operator", "level=warn", "level=error")
+}
+
+// explainFailedContainers logs why containers ended, in the words of each.
+func (e *env) explainFailedContainers() {
+	for _, pod := range kube.List(e, kubeClient.CoreV1().Pods(e.namespace), metav1.ListOptions{}).Items {
+		for _, c := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
+			if ended := c.State.Terminated; ended != nil && ended.ExitCode != 0 {
+				e.Logf("container %s of pod %s ended with %d, %s: %s", c.Name, pod.Name, ended.ExitCode, ended.Reason, ended.Message)
+			}
+		}
+	}
 }
 
 // explainPods logs the lines that contain one of some words.
