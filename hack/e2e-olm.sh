@@ -5,7 +5,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 export GOWORK=off
 
-olm=(catalog-operator olm-operator package-server opm)
+olm=(catalog-operator olm-operator package-server opm cpb)
 examples=(poddefaults projectpolicy volumelabels crdconversion)
 
 main() {
@@ -19,12 +19,14 @@ main() {
   go test -C test/olm -count=1 -timeout=60m -v . "$@"
 }
 
-# The programs of OLM are built once for each version. An image has the name of its program.
+# The programs of OLM are built once for each version. An image has the name of its program, and cp, which Jobs need.
 build_images() {
-  local program
+  local program name
+  mkdir -p out
+  go build -C test/olm -o "$PWD/out/cp" ./cp
   for program in $(go run ./test/programs/build "${olm[@]}"); do
-    mkdir -p out
-    go run ./hack/mkimage -o "out/$(basename "$program").tar" -t "docker.io/olm-webhook-manager/$(basename "$program"):dev" "$program"
+    name=$(basename "$program")
+    go run ./hack/mkimage -o "out/$name.tar" -t "docker.io/olm-webhook-manager/$name:dev" -dir /bin "$program" out/cp=/bin/cp
   done
   for example in "${examples[@]}"; do
     ./hack/image.sh "$example" "./examples/$example"

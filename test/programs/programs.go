@@ -25,6 +25,7 @@ const (
 	OLMOperator     = "olm-operator"
 	PackageServer   = "package-server"
 	OPM             = "opm"
+	CopyBundle      = "cpb"
 )
 
 type program struct {
@@ -51,6 +52,7 @@ var all = []program{
 	upstream(CatalogOperator, lifecycleManager+"/cmd/catalog"),
 	upstream(OLMOperator, lifecycleManager+"/cmd/olm"),
 	upstream(PackageServer, lifecycleManager+"/cmd/package-server"),
+	upstream(CopyBundle, lifecycleManager+"/util/cpb"),
 	upstream(OPM, "github.com/operator-framework/operator-registry/cmd/opm", "json1", "containers_image_openpgp"),
 }
 
