@@ -32,11 +32,11 @@ import (
 )
 
 const (
-	rolloutsCRD  = "webhookrollouts.olm-webhook-manager.io"
-	rolloutsFile = "../../manifests/crds/olm-webhook-manager.io_webhookrollouts.yaml"
-	oldVersion   = "v1alpha1"
-	newVersion   = "v1beta1"
-	operators    = 10
+	rolloutsCRD   = "webhookrollouts.olm-webhook-manager.io"
+	rolloutsFile  = "../../manifests/crds/olm-webhook-manager.io_webhookrollouts.yaml"
+	oldVersion    = "v1alpha1"
+	newVersion    = "v1beta1"
+	operatorCount = 10
 )
 
 // A later manifest stores WebhookRollouts in a new version. An administrator migrates them as docs/admin/upgrade.md
@@ -48,7 +48,7 @@ func TestStorageOfWebhookRollouts(t *testing.T) {
 	s := &rolloutStorage{env: e, definitions: e.any.Resource(apiextensionsv1.SchemeGroupVersion.WithResource("customresourcedefinitions"))}
 	e.Cleanup(s.restore)
 	s.manager = e.manage()
-	for i := range operators {
+	for i := range operatorCount {
 		e.install(csv(fmt.Sprintf("operator-%d.v1", i), fmt.Sprintf("server-%d", i)))
 	}
 	before := s.uids(oldVersion)
@@ -170,7 +170,7 @@ func (s *rolloutStorage) whileStatusesChange(do func()) {
 		_ = wait.PollUntilContextCancel(ctx, 50*time.Millisecond, true, func(ctx context.Context) (bool, error) { // It ends with stop.
 			edits++
 			patch := fmt.Appendf(nil, `{"spec":{"displayName":"%d"}}`, edits)
-			name := fmt.Sprintf("operator-%d.v1", edits%operators)
+			name := fmt.Sprintf("operator-%d.v1", edits%operatorCount)
 			_, err := s.olm.ClusterServiceVersions(s.namespace).Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{})
 			if err != nil && ctx.Err() == nil {
 				s.Error(err)
