@@ -173,33 +173,31 @@ func TestUsersOfProvidedAPIs(t *testing.T) {
 	noneIsForbidden(e, m.audited(m.started))
 }
 
-// Users keep their access to remaining objects when the operator is uninstalled. The ClusterRoles are deleted with the
-// definition, those of a group with the group, also while no manager runs.
-func TestRolesAreDeletedWithTheirOwners(t *testing.T) {
+// Users keep their access to remaining objects when the operator is uninstalled: the garbage collector deletes the
+// ClusterRoles of an API with its definition. The manager deletes those of a group that was deleted while no manager ran.
+func TestRolesAreDeletedWithTheirGroup(t *testing.T) {
 	e := newEnvInPlaceOfOLM(t)
-	crd := kube.Create(e, extensions(e).ApiextensionsV1().CustomResourceDefinitions(), things(e, "gears", "v1"))
-	e.must(kube.WaitUntilServed(e.ctx, extensions(e), crd.Name))
-	installedByCatalog(e, crd, "operator.v1")
+	crd := installedByCatalog(e, newCRD(e, "gears", "v1"), "operator.v1")
 	m := manageInPlaceOfOLM(e)
 	e.install(claiming(csv("operator.v1", "server"), "v1", crd.Name))
 	prefix := crd.Name + "-v1-"
 	becomes(e, "the ClusterRoles of the API exist", func() int { return len(rolesOfAPI(e, prefix)) }, 4)
+	owner := metav1.OwnerReference{APIVersion: "apiextensions.k8s.io/v1", Kind: "CustomResourceDefinition", Name: crd.Name, UID: crd.UID, Controller: new(false), BlockOwnerDeletion: new(false)}
+	same(t, "the owners of a ClusterRole of the API", clusterRole(e, prefix+"edit").OwnerReferences, []metav1.OwnerReference{owner})
 	e.uninstall("operator.v1")
 	becomes(e, "the ClusterRole of the group includes no API", func() bool { role := groupRole(e, "admin"); return role != nil && role.AggregationRule == nil }, true)
 	same(t, "the number of ClusterRoles after the uninstallation", len(rolesOfAPI(e, prefix)), 4)
 
 	m.stop()
-	// The garbage collector does not know the kind that OLM v0 writes.
-	kube.Patch(e, e.kube.RbacV1().ClusterRoles(), prefix+"edit", types.JSONPatchType, []byte(`[{"op": "replace", "path": "/metadata/ownerReferences/0/kind", "value": "customresourcedefinition"}]`))
-	other := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: prefix + "owner", Labels: map[string]string{"olm.managed": "true"}}}
-	kube.CreateTemporary(e, e.kube.RbacV1().ClusterRoles(), other)
-	e.must(extensions(e).ApiextensionsV1().CustomResourceDefinitions().Delete(e.ctx, crd.Name, metav1.DeleteOptions{}))
+	imitation := groupRole(e, "edit")
+	imitation.ObjectMeta = metav1.ObjectMeta{Name: "olm.og.og.edit-" + e.namespace, Labels: imitation.Labels}
+	kube.CreateTemporary(e, e.kube.RbacV1().ClusterRoles(), imitation)
 	e.must(e.olm.OperatorGroups(e.namespace).Delete(e.ctx, "og", metav1.DeleteOptions{}))
 	manageWith(e, cluster.Config(), inPlaceOfOLM)
-	becomes(e, "the ClusterRoles of the API", func() []string { return rolesOfAPI(e, prefix) }, []string{"owner"})
-	for _, level := range []string{"admin", "edit", "view"} {
+	for _, level := range []string{"admin", "view"} {
 		becomes(e, "the ClusterRole "+level+" of the group exists", func() bool { return groupRole(e, level) != nil }, false)
 	}
+	becomes(e, "the remaining ClusterRole with the labels of the group", func() string { return groupRole(e, "edit").Name }, imitation.Name)
 }
 
 // What OLM v0 left is adopted without a change of permissions. Edits are repaired, and a deleted ClusterRole is recreated.
@@ -217,10 +215,11 @@ func TestRolesOfOLMAreAdopted(t *testing.T) {
 	})
 	m := manageInPlaceOfOLM(e)
 	e.install(claiming(csv("operator.v1", "server"), "v1", crd.Name))
-	becomes(e, "the kind of the owner", func() string { return clusterRole(e, name).OwnerReferences[0].Kind }, "CustomResourceDefinition")
+	becomes(e, "the number of labels", func() int { return len(clusterRole(e, name).Labels) }, 4)
 	adopted := clusterRole(e, name)
 	same(t, "uid", adopted.UID, left.UID)
 	same(t, "rules", adopted.Rules, left.Rules)
+	same(t, "owners", adopted.OwnerReferences, left.OwnerReferences)
 	same(t, "the label of another client", adopted.Labels["example.com/team"], "blue")
 
 	kube.Patch(e, client, name, types.MergePatchType, []byte(`{"rules": [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}], "metadata": {"labels": null, "ownerReferences": null}}`))
@@ -312,8 +311,7 @@ func TestUsersOfAnAPIService(t *testing.T) {
 	e.succeeds("operator.v1")
 	becomes(e, "the ClusterRoles of the APIService", func() []string { return rolesOfAPI(e, resource+"-v1-") }, []string{"admin", "edit", "view"})
 	same(t, "rules", clusterRole(e, resource+"-v1-view").Rules, []rbacv1.PolicyRule{policy(a.group, resource, "get", "list", "watch")})
-	e.uninstall("operator.v1")
-	becomes(e, "the ClusterRoles after the uninstallation", func() int { return len(rolesOfAPI(e, resource+"-v1-")) }, 0)
+	same(t, "the owner", clusterRole(e, resource+"-v1-view").OwnerReferences[0].UID, a.registered().UID)
 }
 
 // An administrator lists the APIs of a group with static APIs.

@@ -30,9 +30,8 @@ type Controller struct {
 	contests *records.FieldContests
 	now      func() time.Time
 
-	groups    *loop.Loop // OperatorGroups
-	versions  *loop.Loop // ClusterServiceVersions
-	leftovers *loop.Loop // ClusterRoles of provided APIs
+	groups   *loop.Loop // OperatorGroups
+	versions *loop.Loop // ClusterServiceVersions
 
 	groupProblems   problems.Reporter
 	versionProblems problems.Reporter
@@ -48,7 +47,6 @@ func New(kube kubernetes.Interface, caches *informers.Caches, events record.Even
 	}
 	c.groups = loop.New(c.reconcileGroup, log)
 	c.versions = loop.New(c.reconcileVersion, log)
-	c.leftovers = loop.New(c.reconcileLeftover, log)
 	c.register()
 	return c
 }
@@ -59,7 +57,7 @@ func (c *Controller) Fill(context.Context) error { return nil }
 // Run reconciles until the context ends.
 func (c *Controller) Run(ctx context.Context) {
 	var running wait.Group
-	for _, l := range []*loop.Loop{c.groups, c.versions, c.leftovers} {
+	for _, l := range []*loop.Loop{c.groups, c.versions} {
 		running.StartWithContext(ctx, func(ctx context.Context) { l.Run(ctx, workers) })
 	}
 	running.Wait()

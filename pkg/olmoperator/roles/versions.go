@@ -51,25 +51,3 @@ func (c *Controller) rolesOfAPIs(csv *operatorsv1alpha1.ClusterServiceVersion) (
 func noRoles(cause string) string {
 	return fmt.Sprintf("no ClusterRoles for users of %s. To grant users access, bind them to a ClusterRole of your own", cause)
 }
-
-// reconcileLeftover deletes a ClusterRole of a provided API whose definition or APIService is deleted. The garbage
-// collector does not delete those of OLM v0, which misspells the kind of the owner.
-func (c *Controller) reconcileLeftover(ctx context.Context, object cache.ObjectName) error {
-	role := c.caches.ClusterRoles.Get("", object.Name)
-	if role == nil {
-		return nil
-	}
-	if owner, ok := clusterrole.OwnerOf(role); !ok || c.exists(owner) {
-		return nil
-	}
-	return c.deleteRole(ctx, role)
-}
-
-func (c *Controller) exists(owner clusterrole.Owner) bool {
-	if owner.APIService {
-		service := c.caches.APIServices.Get("", owner.Name)
-		return c.caches.Aggregation.Absent() || service != nil && string(service.UID) == owner.UID
-	}
-	crd := c.caches.CRDs.Get("", owner.Name)
-	return crd != nil && string(crd.UID) == owner.UID
-}

@@ -16,15 +16,12 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
-// Indexes of ClusterRoles.
-const (
-	byGroup = "role-of-group"
-	byAPI   = "role-of-api"
-)
+// byGroup is an index of ClusterRoles by their OperatorGroup.
+const byGroup = "role-of-group"
 
 func (c *Controller) register() {
 	for _, informer := range c.caches.ClusterRoles.Informers {
-		mustNotBeStopped(informer.AddIndexers(cache.Indexers{byGroup: indexed(groupKeys), byAPI: indexed(apiKeys)}))
+		mustNotBeStopped(informer.AddIndexers(cache.Indexers{byGroup: groupKeys}))
 	}
 	for _, watched := range []struct {
 		informers []cache.SharedIndexInformer
@@ -50,27 +47,13 @@ func mustNotBeStopped(err error) {
 	}
 }
 
-func indexed(keys func(*rbacv1.ClusterRole) []string) cache.IndexFunc {
-	return func(o any) ([]string, error) {
-		if role, ok := o.(*rbacv1.ClusterRole); ok {
-			return keys(role), nil
+func groupKeys(o any) ([]string, error) {
+	if role, isRole := o.(*rbacv1.ClusterRole); isRole {
+		if namespace, name, ok := clusterrole.GroupOf(role); ok {
+			return []string{cache.NewObjectName(namespace, name).String()}, nil
 		}
-		return nil, nil
 	}
-}
-
-func groupKeys(role *rbacv1.ClusterRole) []string {
-	if namespace, name, ok := clusterrole.GroupOf(role); ok {
-		return []string{cache.NewObjectName(namespace, name).String()}
-	}
-	return nil
-}
-
-func apiKeys(role *rbacv1.ClusterRole) []string {
-	if owner, ok := clusterrole.OwnerOf(role); ok {
-		return []string{owner.Name}
-	}
-	return nil
+	return nil, nil
 }
 
 func (c *Controller) groupChanged(before, after drift.Object) {
@@ -109,7 +92,6 @@ func (c *Controller) definitionChanged(before, after drift.Object) {
 			c.enqueueGroupsOf(csv)
 		}
 	}
-	c.enqueueLeftovers(name)
 }
 
 func sameDefinition(a, b *apiextensionsv1.CustomResourceDefinition) bool {
@@ -127,17 +109,10 @@ func (c *Controller) apiServiceChanged(before, after drift.Object) {
 	for _, csv := range c.caches.CSVs.By(informers.ByAPI, name) {
 		c.versions.Add(cache.MetaObjectToName(csv))
 	}
-	c.enqueueLeftovers(name)
 }
 
 func sameAPIService(a, b *apiregistrationv1.APIService) bool {
 	return a.UID == b.UID && equality.Semantic.DeepEqual(a.Spec, b.Spec) && equality.Semantic.DeepEqual(a.Labels, b.Labels)
-}
-
-func (c *Controller) enqueueLeftovers(owner string) {
-	for _, role := range c.caches.ClusterRoles.By(byAPI, owner) {
-		c.leftovers.Add(cache.MetaObjectToName(role))
-	}
 }
 
 // An edit can remove the labels and the owner by which a ClusterRole is recognised: the state before it counts, too.
@@ -148,23 +123,22 @@ func (c *Controller) roleChanged(before, after drift.Object) {
 		if namespace, name, ok := clusterrole.GroupOf(role); ok {
 			c.groups.Add(cache.NewObjectName(namespace, name))
 		}
-		if owner, ok := clusterrole.OwnerOf(role); ok {
-			c.leftovers.Add(cache.MetaObjectToName(role))
-			if before != nil { // the creation is an own write, or follows the events of ClusterServiceVersions
-				c.enqueueProviders(owner)
-			}
+		if before != nil { // the creation is an own write, or follows the events of ClusterServiceVersions
+			c.enqueueProviders(role)
 		}
 	}
 }
 
-func (c *Controller) enqueueProviders(owner clusterrole.Owner) {
-	index := informers.ByCRD
-	if owner.APIService {
-		index = informers.ByAPI
-	}
-	for _, csv := range c.caches.CSVs.By(index, owner.Name) {
-		if provider.HasProvided(csv) {
-			c.versions.Add(cache.MetaObjectToName(csv))
+// enqueueProviders enqueues the ClusterServiceVersions that may provide the API of a ClusterRole.
+func (c *Controller) enqueueProviders(role *rbacv1.ClusterRole) {
+	definitions, services := clusterrole.APIOwners(role)
+	for index, names := range map[string][]string{informers.ByCRD: definitions, informers.ByAPI: services} {
+		for _, name := range names {
+			for _, csv := range c.caches.CSVs.By(index, name) {
+				if provider.HasProvided(csv) {
+					c.versions.Add(cache.MetaObjectToName(csv))
+				}
+			}
 		}
 	}
 }

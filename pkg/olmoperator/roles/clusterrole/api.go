@@ -1,9 +1,6 @@
 package clusterrole
 
 import (
-	"slices"
-	"strings"
-
 	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/validate/content"
@@ -28,11 +25,8 @@ func OfDefinition(crd *apiextensionsv1.CustomResourceDefinition, version string)
 	})
 	definition := rule(apiextensionsv1.GroupName, "customresourcedefinitions", "get")
 	definition.ResourceNames = []string{crd.Name}
-	return append(roles, ofAPI(prefix+definitionViewer, View, api, owner, definition))
+	return append(roles, ofAPI(prefix+"crd"+string(View), View, api, owner, definition))
 }
-
-// definitionViewer ends the name of the ClusterRole to read a definition itself.
-const definitionViewer = "crd" + string(View)
 
 // OfAPIService returns the ClusterRoles for the users of one resource of an APIService. The names do not contain the
 // group, as with OLM v0. There are none for a resource that no name of a ClusterRole can contain, nor for all of them.
@@ -65,37 +59,20 @@ func rule(group, resource string, verbs ...string) rbacv1.PolicyRule {
 	return rbacv1.PolicyRule{APIGroups: []string{group}, Resources: []string{resource}, Verbs: verbs}
 }
 
-// Owner is what provides the API of a ClusterRole: a CustomResourceDefinition or an APIService.
-type Owner struct {
-	APIService bool
-	Name       string
-	UID        string
-}
-
-// OwnerOf returns the owner of a ClusterRole of a provided API. The name must be one that is derived from the owner.
-func OwnerOf(role *rbacv1.ClusterRole) (owner Owner, ok bool) {
-	if role.Labels[wellknown.LabelManaged] != "true" || len(role.OwnerReferences) != 1 {
-		return owner, false
+// APIOwners returns the definitions and the APIServices that own a ClusterRole.
+func APIOwners(role *rbacv1.ClusterRole) (definitions, services []string) {
+	for _, owner := range role.OwnerReferences {
+		switch groupkind.OfOwner(owner) {
+		case groupkind.CustomResourceDefinition, definitionOfOLM:
+			definitions = append(definitions, owner.Name)
+		case apiService:
+			services = append(services, owner.Name)
+		}
 	}
-	reference := role.OwnerReferences[0]
-	owner = Owner{Name: reference.Name, UID: string(reference.UID)}
-	switch groupkind.OfOwner(reference) {
-	case groupkind.CustomResourceDefinition, definitionOfOLM:
-		return owner, strings.HasPrefix(role.Name, owner.Name+"-") && hasLevel(role.Name, append(lists.Texts(levels), definitionViewer))
-	case apiService:
-		owner.APIService = true
-		version, _, _ := strings.Cut(owner.Name, ".")
-		return owner, hasLevel(role.Name, lists.Map(levels, func(level Level) string { return version + "-" + string(level) }))
-	default:
-		return owner, false
-	}
+	return definitions, services
 }
 
-func hasLevel(name string, endings []string) bool {
-	return slices.ContainsFunc(endings, func(ending string) bool { return strings.HasSuffix(name, "-"+ending) })
-}
-
-// OLM v0 misspells the kind. The garbage collector does not know it, and never deletes the ClusterRole.
+// OLM v0 writes the kind of a definition in lower case. The garbage collector of Kubernetes knows both spellings.
 var (
 	definitionOfOLM = schema.GroupKind{Group: apiextensionsv1.GroupName, Kind: "customresourcedefinition"}
 	apiService      = schema.GroupKind{Group: apiregistrationv1.GroupName, Kind: "APIService"}

@@ -28,10 +28,10 @@ func Suffices(desired, live *rbacv1.ClusterRole) bool {
 	return !change.Rules && !change.Aggregation && len(change.Labels) == 0
 }
 
-// Change is how an existing ClusterRole differs from the desired one. Labels and owners of other clients stay.
+// Change is how an existing ClusterRole differs from the desired one. Labels and owners of other clients stay. Its
+// owner references contain the uid of the desired owner (see Belongs).
 type Change struct {
 	Labels      map[string]string
-	Owners      []metav1.OwnerReference
 	Rules       bool
 	Aggregation bool
 }
@@ -44,30 +44,15 @@ func Between(desired, live *rbacv1.ClusterRole) Change {
 			change.Labels[label] = value
 		}
 	}
-	change.Owners = ownersWith(desired.OwnerReferences, live.OwnerReferences)
 	change.Aggregation = !equality.Semantic.DeepEqual(desired.AggregationRule, live.AggregationRule)
 	// Kubernetes writes the rules of a ClusterRole that includes others. They stay when it does not any more.
 	change.Rules = desired.AggregationRule == nil && !equality.Semantic.DeepEqual(desired.Rules, live.Rules)
 	return change
 }
 
-// ownersWith returns none if the live owners contain the desired ones.
-func ownersWith(desired, live []metav1.OwnerReference) []metav1.OwnerReference {
-	isDesired := func(owner metav1.OwnerReference) bool {
-		return slices.ContainsFunc(desired, func(d metav1.OwnerReference) bool { return d.UID == owner.UID })
-	}
-	missing := slices.DeleteFunc(slices.Clone(desired), func(d metav1.OwnerReference) bool {
-		return slices.ContainsFunc(live, func(owner metav1.OwnerReference) bool { return equality.Semantic.DeepEqual(d, owner) })
-	})
-	if len(missing) == 0 {
-		return nil
-	}
-	return append(slices.DeleteFunc(slices.Clone(live), isDesired), desired...)
-}
-
 // None reports whether nothing differs.
 func (c Change) None() bool {
-	return len(c.Labels) == 0 && len(c.Owners) == 0 && !c.Rules && !c.Aggregation
+	return len(c.Labels) == 0 && !c.Rules && !c.Aggregation
 }
 
 // Patch returns a merge patch of the live ClusterRole, for the version that was read.
@@ -76,9 +61,6 @@ func (c Change) Patch(desired, live *rbacv1.ClusterRole) map[string]any {
 	patch := map[string]any{"metadata": metadata}
 	if len(c.Labels) > 0 {
 		metadata["labels"] = c.Labels
-	}
-	if len(c.Owners) > 0 {
-		metadata["ownerReferences"] = c.Owners
 	}
 	if c.Rules {
 		patch["rules"] = append([]rbacv1.PolicyRule{}, desired.Rules...)
@@ -94,9 +76,6 @@ func (c Change) Fields(desired *rbacv1.ClusterRole) map[string]string {
 	fields := map[string]string{}
 	for label, value := range c.Labels {
 		fields["metadata.labels."+label] = value
-	}
-	if len(c.Owners) > 0 {
-		fields["metadata.ownerReferences"] = desired.OwnerReferences[0].Name
 	}
 	if c.Rules {
 		fields["rules"] = ruleText(desired.Rules)

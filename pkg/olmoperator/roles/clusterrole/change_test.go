@@ -71,9 +71,7 @@ func TestBetween(t *testing.T) {
 		"as OLM v0 wrote the owner": {api, func(live *rbacv1.ClusterRole) {
 			live.OwnerReferences[0].Kind = "customresourcedefinition"
 			live.OwnerReferences = append(live.OwnerReferences, other)
-		}, `{"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"Node","name":"a","uid":"other"},` +
-			`{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","name":"orders.example.com","uid":"uid-of-orders.example.com","controller":false,"blockOwnerDeletion":false}],` +
-			`"resourceVersion":"7","uid":"u"}}`},
+		}, ""},
 		"that includes others": {api, func(live *rbacv1.ClusterRole) { live.AggregationRule = group.AggregationRule },
 			`{"aggregationRule":null,"metadata":{"resourceVersion":"7","uid":"u"}}`},
 		"of a group with the first API": {group, func(live *rbacv1.ClusterRole) { live.AggregationRule = nil },

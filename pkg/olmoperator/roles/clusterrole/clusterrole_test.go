@@ -127,33 +127,13 @@ func TestOfAPIService(t *testing.T) {
 	}
 }
 
-// Only what OLM v0 or the manager created for an owner is deleted with the owner.
-func TestOwnerOf(t *testing.T) {
-	for name, test := range map[string]struct {
-		role   *rbacv1.ClusterRole
-		change func(*rbacv1.ClusterRole)
-		want   bool
-	}{
-		"of a definition":      {OfDefinition(orders(), "v1")[0], func(*rbacv1.ClusterRole) {}, true},
-		"to read a definition": {OfDefinition(orders(), "v1")[3], func(*rbacv1.ClusterRole) {}, true},
-		"of an APIService":     {OfAPIService(packages(), "packagemanifests", "PackageManifest")[0], func(*rbacv1.ClusterRole) {}, true},
-		"as OLM v0 writes it":  {OfDefinition(orders(), "v1")[0], func(role *rbacv1.ClusterRole) { role.OwnerReferences[0].Kind = "customresourcedefinition" }, true},
-		"edited":               {OfDefinition(orders(), "v1")[0], func(role *rbacv1.ClusterRole) { role.Rules = nil }, true},
-		"another name":         {OfDefinition(orders(), "v1")[0], func(role *rbacv1.ClusterRole) { role.Name = "orders-admin" }, false},
-		"another level":        {OfDefinition(orders(), "v1")[0], func(role *rbacv1.ClusterRole) { role.Name = "orders.example.com-v1-owner" }, false},
-		"of another version":   {OfAPIService(packages(), "packagemanifests", "PackageManifest")[0], func(role *rbacv1.ClusterRole) { role.Name = "packagemanifests-v2-admin" }, false},
-		"not managed":          {OfDefinition(orders(), "v1")[0], func(role *rbacv1.ClusterRole) { delete(role.Labels, "olm.managed") }, false},
-		"without an owner":     {OfDefinition(orders(), "v1")[0], func(role *rbacv1.ClusterRole) { role.OwnerReferences = nil }, false},
-		"with a second owner": {OfDefinition(orders(), "v1")[0], func(role *rbacv1.ClusterRole) {
-			role.OwnerReferences = append(role.OwnerReferences, role.OwnerReferences...)
-		}, false},
-		"owned by an object":  {OfDefinition(orders(), "v1")[0], func(role *rbacv1.ClusterRole) { role.OwnerReferences[0].APIVersion = "example.com/v1" }, false},
-		"of an OperatorGroup": {OfGroup("shop", "og", nil)[0], func(*rbacv1.ClusterRole) {}, false},
-	} {
-		test.change(test.role)
-		_, ok := OwnerOf(test.role)
-		installtest.Same(t, name, test.want, ok)
-	}
-	owner, _ := OwnerOf(OfAPIService(packages(), "packagemanifests", "PackageManifest")[0])
-	installtest.Same(t, "the owner", Owner{APIService: true, Name: "v1.packages.operators.coreos.com", UID: "uid-of-packages"}, owner)
+func TestAPIOwners(t *testing.T) {
+	role := OfDefinition(orders(), "v1")[0]
+	olm, service, other := role.OwnerReferences[0], OfAPIService(packages(), "packagemanifests", "PackageManifest")[0].OwnerReferences[0], role.OwnerReferences[0]
+	olm.Kind, olm.Name = "customresourcedefinition", "bills.example.com"
+	other.APIVersion = "example.com/v1"
+	role.OwnerReferences = append(role.OwnerReferences, olm, service, other)
+	definitions, services := APIOwners(role)
+	installtest.Same(t, "definitions", []string{"orders.example.com", "bills.example.com"}, definitions)
+	installtest.Same(t, "APIServices", []string{"v1.packages.operators.coreos.com"}, services)
 }
