@@ -20,6 +20,7 @@ import (
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/tools/record"
 
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
@@ -116,7 +117,7 @@ func (o servingOptions) metricsTLS(log *logrus.Entry) (*tls.Config, error) {
 // newRecorder writes events until stop is called, and then what it still holds.
 func newRecorder(kube kubernetes.Interface) (recorder record.EventRecorder, stop func()) {
 	kinds := runtime.NewScheme()
-	builder := runtime.NewSchemeBuilder(scheme.AddToScheme, operatorsv1alpha1.AddToScheme)
+	builder := runtime.NewSchemeBuilder(scheme.AddToScheme, operatorsv1.AddToScheme, operatorsv1alpha1.AddToScheme)
 	utilruntime.Must(builder.AddToScheme(kinds))
 	broadcaster := record.NewBroadcaster(record.WithContext(context.Background()))
 	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: kube.CoreV1().Events("")})
