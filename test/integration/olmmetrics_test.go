@@ -14,13 +14,13 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
-// runInPlaceOfOLM runs the program of the manager with --with-olm for the test's Namespace, and returns the URL of its
+// runInPlaceOfOLM runs the program of the manager with --with-olm, and returns the URL of its
 // metrics.
 func runInPlaceOfOLM(e *env, flags ...string) (metrics string) {
 	e.Helper()
 	address := kube.Reserve(e, "127.0.0.1").String()
 	cluster.RunManager(e, nil, append([]string{
-		"--with-olm", "--namespaces=" + e.namespace, "--registration-gate=available", "--health-bind-address=",
+		"--with-olm", "--registration-gate=available", "--health-bind-address=",
 		"--metrics-secure=false", "--metrics-bind-address=" + address,
 	}, flags...)...)
 	return "http://" + address + "/metrics"
@@ -47,7 +47,7 @@ func csvSeries(e *env, url string) (lines []string) {
 
 // A scrape returns the series that alerts and dashboards for OLM use. No series is left of a previous phase.
 func TestOLMMetrics(t *testing.T) {
-	e := newOperatorEnv(t, "slow")
+	e := operating(newEnv(t), allNamespaces, "slow") // No other test runs at the same time: the manager is that of all namespaces.
 	metrics := runInPlaceOfOLM(e)
 	scraped := func(what string, want ...string) {
 		t.Helper()
