@@ -3,10 +3,14 @@ package integration
 import (
 	"bufio"
 	"bytes"
+	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
@@ -26,8 +30,34 @@ func runInPlaceOfOLM(e *env, flags ...string) (metrics string) {
 	return "http://" + address + "/metrics"
 }
 
-// csvSeries are the lines about ClusterServiceVersions that a scrape returns, those of OLM's names.
+// csvSeries are the lines about the ClusterServiceVersions of the test's Namespace that a scrape returns, those of OLM's names,
+// and whether the count is that of all ClusterServiceVersions in the cluster, which has those of earlier tests.
 func csvSeries(e *env, url string) (lines []string) {
+	e.Helper()
+	for _, line := range scrape(e, url) {
+		if count, ok := strings.CutPrefix(line, "csv_count "); ok {
+			all := kube.List(e, e.olm.ClusterServiceVersions(""), metav1.ListOptions{}).Items
+			lines = append(lines, fmt.Sprint("csv_count is that of the cluster: ", count == strconv.Itoa(len(all))))
+		}
+		if strings.HasPrefix(line, "csv_") && strings.Contains(line, `namespace="`+e.namespace+`"`) {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+// upgrades is the counter of upgrades, which counts those of operators of earlier tests, too.
+func upgrades(e *env, url string) (count int) {
+	e.Helper()
+	for _, line := range scrape(e, url) {
+		if text, ok := strings.CutPrefix(line, "csv_upgrade_count "); ok {
+			count = installtest.OrPanic(strconv.Atoi(text))
+		}
+	}
+	return count
+}
+
+func scrape(e *env, url string) (lines []string) {
 	e.Helper()
 	request, err := http.NewRequestWithContext(e.ctx, http.MethodGet, url, nil)
 	e.must(err)
@@ -38,9 +68,7 @@ func csvSeries(e *env, url string) (lines []string) {
 	defer response.Body.Close()
 	text := bufio.NewScanner(bytes.NewReader(installtest.OrPanic(io.ReadAll(response.Body))))
 	for text.Scan() {
-		if strings.HasPrefix(text.Text(), "csv_") {
-			lines = append(lines, text.Text())
-		}
+		lines = append(lines, text.Text())
 	}
 	return lines
 }
@@ -56,24 +84,29 @@ func TestOLMMetrics(t *testing.T) {
 		}
 		becomes(e, what, func() []string { return csvSeries(e, metrics) }, want)
 	}
-	scraped("an empty cluster has zeros", "csv_count 0", "csv_upgrade_count 0")
+	const counted = "csv_count is that of the cluster: true"
+	scraped("a namespace without versions has no series", counted)
 
 	v1 := csv("operator.v1", "server")
 	installtest.Must(t, v1.Spec.Version.UnmarshalJSON([]byte(`"1.2.3"`)))
 	e.install(v1)
-	scraped("the first version has succeeded", "csv_count 1",
-		`csv_succeeded{name="operator.v1",namespace="NS",version="1.2.3"} 1`, "csv_upgrade_count 0")
+	scraped("the first version has succeeded", counted,
+		`csv_succeeded{name="operator.v1",namespace="NS",version="1.2.3"} 1`)
 
+	before := upgrades(e, metrics)
 	e.create(replacing("operator.v1", csv("operator.v2", "slow")))
 	e.reaches("operator.v2", operatorsv1alpha1.CSVPhaseInstalling, operatorsv1alpha1.CSVReasonWaiting)
 	scraped("the newer version is being installed",
 		`csv_abnormal{name="operator.v1",namespace="NS",phase="Replacing",reason="BeingReplaced",version="1.2.3"} 1`,
 		`csv_abnormal{name="operator.v2",namespace="NS",phase="Installing",reason="InstallWaiting",version="0.0.0"} 1`,
-		"csv_count 2",
-		`csv_succeeded{name="operator.v1",namespace="NS",version="1.2.3"} 0`, `csv_succeeded{name="operator.v2",namespace="NS",version="0.0.0"} 0`,
-		"csv_upgrade_count 1")
+		counted,
+		`csv_succeeded{name="operator.v1",namespace="NS",version="1.2.3"} 0`, `csv_succeeded{name="operator.v2",namespace="NS",version="0.0.0"} 0`)
+
+	if now := upgrades(e, metrics); now <= before {
+		t.Errorf("csv_upgrade_count is %d after an upgrade, and was %d before it", now, before)
+	}
 
 	setAvailable(e, "slow", true)
-	scraped("the newer version has replaced the first one", "csv_count 1",
-		`csv_succeeded{name="operator.v2",namespace="NS",version="0.0.0"} 1`, "csv_upgrade_count 1")
+	scraped("the newer version has replaced the first one", counted,
+		`csv_succeeded{name="operator.v2",namespace="NS",version="0.0.0"} 1`)
 }
