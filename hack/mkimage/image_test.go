@@ -110,7 +110,7 @@ func TestSeveralArchitectures(t *testing.T) {
 	installtest.Error(t, "two programs are built for amd64", err)
 }
 
-// rewritten returns an index as clients write it that know the types of the image specification 1.0, such as skopeo 1.9.
+// rewritten returns an index as a client of the image specification 1.0 writes it, such as skopeo 1.9.
 func rewritten(t *testing.T, index []byte) string {
 	t.Helper()
 	type platform struct {

@@ -63,8 +63,8 @@ func buildImage(t *testing.T, program string) string {
 }
 
 // goEnvironment returns the variables with which Go downloads pkg/hosting from a directory, and other modules from the
-// module cache of this machine or from its proxy. Checksums of pkg/hosting are not in the checksum database. The modules
-// are not added to the cache of the machine. With -trimpath, the build cache does not depend on their directory.
+// module cache of this machine or from its proxy. The checksum database does not know pkg/hosting. The modules are not
+// added to the cache of the machine. With -trimpath, the build cache does not depend on their directory.
 func goEnvironment(t *testing.T, r *release) []string {
 	t.Helper()
 	output, err := exec.CommandContext(t.Context(), "go", "env", "-json").Output()
