@@ -212,7 +212,7 @@ images: image ## Build the examples' image archives too
 
 .PHONY: release
 release: ## Write the files of a release of this commit into out/release/VERSION; with COSIGN_KEY, cosign signs the checksums
-	go run -C hack/release . -version "$(VERSION)" -out $(CURDIR)/out/release/$(VERSION) $(if $(COSIGN_KEY),-key "$(if $(findstring ://,$(COSIGN_KEY)),$(COSIGN_KEY),$(abspath $(COSIGN_KEY)))")
+	go run -C hack/release . -version "$(VERSION)" -out $(CURDIR)/out/release/$(VERSION) $(if $(COSIGN_KEY),-key "$(if $(findstring ://,$(COSIGN_KEY)),$(COSIGN_KEY),$(abspath $(COSIGN_KEY)))") $(if $(DISCARD),-discard)
 
 # The image, the checksums and the bytes of a release do not depend on the directory, the environment and what is cached.
 .PHONY: release-check

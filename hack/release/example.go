@@ -16,10 +16,7 @@ const (
 
 // writeExample writes the image of the example, and an archive with its bundle and samples.
 func (r *release) writeExample(ctx context.Context) error {
-	built, err := r.buildFor(ctx, program{exampleProgram, "examples", "./" + exampleProgram}, nodePlatforms)
-	if err != nil {
-		return err
-	}
+	built := r.builtFor(exampleProgram, nodePlatforms)
 	if err := r.writeBill(exampleOf, built); err != nil {
 		return err
 	}

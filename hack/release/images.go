@@ -15,11 +15,7 @@ func (i image) pinned() string { return i.name + "@" + i.digest }
 
 // writeImages writes one archive with the image of the manager for each architecture.
 func (r *release) writeImages(ctx context.Context) (err error) {
-	programs := make([]string, 0, len(nodePlatforms))
-	for _, p := range nodePlatforms {
-		programs = append(programs, r.built(managerOf, p))
-	}
-	r.manager, err = r.writeImage(ctx, managerOf, programs...)
+	r.manager, err = r.writeImage(ctx, managerOf, r.builtFor(managerOf, nodePlatforms)...)
 	return err
 }
 

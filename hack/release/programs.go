@@ -6,6 +6,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"slices"
 )
 
 // program is a command of a module of the repository.
@@ -15,17 +17,51 @@ type program struct {
 	command string // directory in the module
 }
 
+// programsOf returns what is built for a platform.
+func programsOf(p platform) []program {
+	programs := []program{{managerOf, ".", "./cmd/" + managerOf}, {pluginOf, ".", "./cmd/" + pluginOf}}
+	if slices.Contains(nodePlatforms, p) {
+		programs = append(programs, program{exampleProgram, "examples", "./" + exampleProgram})
+	}
+	return programs
+}
+
+// buildPrograms builds one platform after the other: its programs share most packages.
+func (r *release) buildPrograms(ctx context.Context) error {
+	for _, p := range platforms {
+		if err := r.buildFor(ctx, p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *release) buildFor(ctx context.Context, p platform) error {
+	cache := os.Getenv("GOCACHE")
+	if r.discard && p != (platform{runtime.GOOS, runtime.GOARCH}) {
+		temporary, err := os.MkdirTemp("", "release-cache-")
+		if err != nil {
+			return err
+		}
+		defer os.RemoveAll(temporary)
+		cache = temporary
+	}
+	for _, program := range programsOf(p) {
+		if err := r.build(ctx, program, p, cache); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // writePrograms also writes one bill of materials for each program, which covers all of its platforms.
-func (r *release) writePrograms(ctx context.Context) error {
+func (r *release) writePrograms(context.Context) error {
 	license, err := os.ReadFile(filepath.Join(r.root, "LICENSE"))
 	if err != nil {
 		return err
 	}
 	for _, name := range []string{managerOf, pluginOf} {
-		built, err := r.buildFor(ctx, program{name, ".", "./cmd/" + name}, platforms)
-		if err != nil {
-			return err
-		}
+		built := r.builtFor(name, platforms)
 		for i, p := range platforms {
 			if err := r.pack(built[i], name, p, license); err != nil {
 				return err
@@ -38,16 +74,13 @@ func (r *release) writePrograms(ctx context.Context) error {
 	return nil
 }
 
-// buildFor returns an executable for each platform.
-func (r *release) buildFor(ctx context.Context, p program, platforms []platform) ([]string, error) {
+// builtFor returns an executable for each platform.
+func (r *release) builtFor(program string, platforms []platform) []string {
 	built := make([]string, 0, len(platforms))
-	for _, target := range platforms {
-		if err := r.build(ctx, p, target); err != nil {
-			return nil, err
-		}
-		built = append(built, r.built(p.name, target))
+	for _, p := range platforms {
+		built = append(built, r.built(program, p))
 	}
-	return built, nil
+	return built
 }
 
 // built is where a program is between the steps of one release.
@@ -56,13 +89,13 @@ func (r *release) built(program string, p platform) string {
 }
 
 // build does not let the environment of the caller decide about the program.
-func (r *release) build(ctx context.Context, program program, p platform) error {
+func (r *release) build(ctx context.Context, program program, p platform, cache string) error {
 	fmt.Fprintf(os.Stderr, "build %s for %s\n", program.name, p)
 	command := exec.CommandContext(ctx, filepath.Join(r.root, "hack", "build.sh"), r.built(program.name, p), program.command) //nolint:gosec // G204: the arguments are ours
 	command.Dir = filepath.Join(r.root, program.module)
 	command.Env = append(os.Environ(),
 		"GOOS="+p.os, "GOARCH="+p.arch, "GOAMD64=v1", "GOARM64=v8.0", "GOFLAGS=-buildvcs=false", "GOEXPERIMENT=", "GOFIPS140=off",
-		"VERSION="+r.version, "COMMIT="+r.commit)
+		"VERSION="+r.version, "COMMIT="+r.commit, "GOCACHE="+cache)
 	_, err := output(command)
 	return err
 }

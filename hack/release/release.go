@@ -35,6 +35,7 @@ type release struct {
 	version string // v0.1.0
 	out     string
 	notes   string
+	discard bool    // the build caches of other platforms
 	manager image   // of the manager
 	images  []image // all
 }
@@ -74,7 +75,7 @@ func (r *release) write(ctx context.Context, key string) error {
 	defer os.RemoveAll(partial)
 	r.out = partial
 	for _, step := range []func(context.Context) error{
-		r.writePrograms, r.writeImages, r.writeManifests, r.writeBundle, r.writeChart, r.writeKrew, r.writeExample, r.writeNotes, r.writeProvenance, r.writeChecksums,
+		r.buildPrograms, r.writePrograms, r.writeImages, r.writeManifests, r.writeBundle, r.writeChart, r.writeKrew, r.writeExample, r.writeNotes, r.writeProvenance, r.writeChecksums,
 	} {
 		if err := step(ctx); err != nil {
 			return err
