@@ -148,7 +148,8 @@ func requestedRules(csv *operatorsv1alpha1.ClusterServiceVersion) []rbacv1.Polic
 }
 
 // installed reports whether an InstallPlan created the object; or it grants only what the version requests,
-// and OLM v0 lifted it or bundle install gave it its name.
+// and OLM v0 lifted it, or bundle install or a catalog gave it its name. An InstallPlan is deleted with its Subscription,
+// which users delete first.
 func (o Ownership) installed(object metav1.Object) bool {
 	var kind, lifted string
 	switch object.(type) {
@@ -167,7 +168,7 @@ func (o Ownership) installed(object metav1.Object) bool {
 	if o.planned(kind, name) && (object.GetNamespace() == metav1.NamespaceAll || o.inOwnNamespace(object)) {
 		return true
 	}
-	return o.grantsOwn(object) && (o.planned(lifted, name) || o.recordsName(name))
+	return o.grantsOwn(object) && (o.planned(lifted, name) || o.recordsName(name) || object.GetNamespace() == metav1.NamespaceAll && o.isOfCatalog(name))
 }
 
 func (o Ownership) inOwnNamespace(object metav1.Object) bool {
@@ -180,6 +181,15 @@ func (o Ownership) planned(kind, name string) bool { return o.Planned[kind+" "+n
 func (o Ownership) recordsName(name string) bool {
 	return slices.ContainsFunc(o.Versions, func(csv *operatorsv1alpha1.ClusterServiceVersion) bool {
 		return slices.ContainsFunc(csvspec.ServiceAccounts(csv), func(account string) bool { return name == names.Permissions(csv.Namespace, csv.Name, account) })
+	})
+}
+
+// isOfCatalog reports whether catalog-operator uses this name for the cluster permissions of an account.
+func (o Ownership) isOfCatalog(name string) bool {
+	return slices.ContainsFunc(o.Versions, func(csv *operatorsv1alpha1.ClusterServiceVersion) bool {
+		return slices.ContainsFunc(csv.Spec.InstallStrategy.StrategySpec.ClusterPermissions, func(p operatorsv1alpha1.StrategyDeploymentPermissions) bool {
+			return name == permissions.CatalogClusterRole(csv.Name, csv.Namespace, p)
+		})
 	})
 }
 

@@ -22,7 +22,9 @@ import (
 func TestOwnership(t *testing.T) {
 	csv := installtest.Operator(installtest.Deployments(installtest.DeploymentOf("manager")), installtest.ServedBy("manager"))
 	csv.UID = "csv"
-	csv.Spec.InstallStrategy.StrategySpec.Permissions = []operatorsv1alpha1.StrategyDeploymentPermissions{{ServiceAccountName: "account", Rules: installtest.Policies(installtest.ReadPods)}}
+	requested := operatorsv1alpha1.StrategyDeploymentPermissions{ServiceAccountName: "account", Rules: installtest.Policies(installtest.ReadPods)}
+	csv.Spec.InstallStrategy.StrategySpec.Permissions = []operatorsv1alpha1.StrategyDeploymentPermissions{requested}
+	csv.Spec.InstallStrategy.StrategySpec.ClusterPermissions = []operatorsv1alpha1.StrategyDeploymentPermissions{requested}
 	o := Ownership{
 		Versions: []*operatorsv1alpha1.ClusterServiceVersion{csv}, Recorded: map[types.UID]bool{"recorded": true}, Services: map[string]bool{"renamed": true},
 		Planned: map[string]bool{"ClusterRole planned": true, "Role lifted-by-olm": true, "RoleBinding lifted-by-olm": true},
@@ -68,6 +70,7 @@ func TestOwnership(t *testing.T) {
 	namesake := meta(csv.Namespace, "owned", "")
 	namesake.OwnerReferences = []metav1.OwnerReference{{APIVersion: operatorsv1alpha1.ClusterServiceVersionAPIVersion, Kind: operatorsv1alpha1.ClusterServiceVersionKind, Name: csv.Name, UID: "previous"}}
 	named := names.Permissions(csv.Namespace, csv.Name, "account")
+	ofCatalog := permissions.CatalogClusterRole(csv.Name, csv.Namespace, requested)
 	derived := names.WebhookConfiguration(csv.Spec.WebhookDefinitions[0].GenerateName, csv.Namespace, csv.Name, string(csv.Spec.WebhookDefinitions[0].Type))
 	for title, test := range map[string]struct {
 		object metav1.Object
@@ -103,6 +106,10 @@ func TestOwnership(t *testing.T) {
 		"a namesake of what OLM v0 lifts":           {role(meta("", "lifted-by-olm", ""), installtest.Everything), false},
 		"of bundle install":                         {role(meta("", named, ""), installtest.ReadPods), true},
 		"of that name, with more":                   {role(meta("", named, ""), installtest.Everything), false},
+		"of a catalog, without its InstallPlan":     {role(meta("", ofCatalog, ""), installtest.ReadPods), true},
+		"the binding of a catalog":                  {bound(meta("", ofCatalog, ""), ofCatalog, account), true},
+		"of a catalog's name, with more":            {role(meta("", ofCatalog, ""), installtest.Everything), false},
+		"of a catalog's name, for another account":  {bound(meta("", ofCatalog, ""), ofCatalog, stranger), false},
 		"only labelled":                             {role(meta("", "reader", ""), installtest.ReadPods), false},
 		"a binding that is only labelled":           {bound(meta("", "reader", ""), "reader", account), false},
 		"owned by its uid":                          {&rbacv1.Role{ObjectMeta: ownedRole}, true},
