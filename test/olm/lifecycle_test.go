@@ -47,6 +47,7 @@ func TestLifecycleOfASubscription(t *testing.T) {
 			e.isGone(v2.Name())
 			load.GoesOn(calls.Uncovered)
 			load.End(calls.UncoveredSince(deleted))
+			e.leavesNothing()
 		})
 	}
 }
