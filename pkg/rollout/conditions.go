@@ -47,7 +47,8 @@ func (r *reporter) setConditions(status *managerv1alpha1.WebhookRolloutStatus, f
 	conditions = append(conditions,
 		metav1.Condition{Type: managerv1alpha1.ConditionConfigRefused, Message: strings.Join(r.Config.Refusals(r.CSV), "; ")},
 		metav1.Condition{Type: managerv1alpha1.ConditionRulesMatchNothing, Message: r.rulesMatchNothing()},
-		metav1.Condition{Type: managerv1alpha1.ConditionConversionInUse, Message: r.inUse})
+		metav1.Condition{Type: managerv1alpha1.ConditionConversionInUse, Message: r.inUse},
+		metav1.Condition{Type: managerv1alpha1.ConditionVersionsHeld, Message: r.versionsHeld()})
 	for _, c := range conditions {
 		SetCondition(status, c, r.CSV.Generation, r.now)
 	}

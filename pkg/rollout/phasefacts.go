@@ -90,10 +90,16 @@ func (r *reporter) extended() bool {
 
 // awaitVersions waits for versions to which the webhooks convert now, at most as long as for a Deployment.
 func (r *reporter) awaitVersions(f *phase.Facts) {
-	if len(r.Verdict.Awaited) == 0 || f.Incomplete != "" {
+	switch {
+	case f.Incomplete != "":
+		return
+	case len(r.Verdict.Awaited) > 0:
+		f.AwaitedVersions = strings.Join(r.Verdict.Awaited, ", ") + " to be served: its webhook converts: add the version to the definition now (bundle upgrade does so; if it was interrupted, run it again)"
+	case len(r.Verdict.Held) > 0:
+		f.AwaitedVersions = strings.Join(r.Verdict.Held, ", ") + " to be served: the manager serves it as soon as no object can lose a field"
+	default:
 		return
 	}
-	f.AwaitedVersions = strings.Join(r.Verdict.Awaited, ", ") + " to be served: its webhook converts: add the version to the definition now (bundle upgrade does so; if it was interrupted, run it again)"
 	f.Incomplete = f.AwaitedVersions
 	var last time.Time
 	for _, d := range r.deployments {

@@ -14,6 +14,7 @@ import (
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/requirements"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/backends"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/phase"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
@@ -162,13 +163,24 @@ func TestSettleTimeBeginsWithCreation(t *testing.T) {
 // waits for after the webhooks serve. After the timeout it is Failed, and it still succeeds when
 // the versions are served.
 func TestAwaitedVersions(t *testing.T) {
+	t.Run("by the installer", func(t *testing.T) {
+		testAwaitedVersions(t, requirements.Verdict{Awaited: []string{"things.example.com/v2"}},
+			"things.example.com/v2 to be served: its webhook converts: add the version to the definition now (bundle upgrade does so; if it was interrupted, run it again)")
+	})
+	t.Run("by the manager", func(t *testing.T) {
+		testAwaitedVersions(t, requirements.Verdict{Held: []string{"things.example.com/v2"}},
+			"things.example.com/v2 to be served: the manager serves it as soon as no object can lose a field")
+	})
+}
+
+func testAwaitedVersions(t *testing.T, verdict requirements.Verdict, waits string) {
+	t.Helper()
 	c := clusterWith(t, webhookOf("server"))
-	c.Verdict.Awaited = []string{"things.example.com/v2"}
+	c.Verdict.Awaited, c.Verdict.Held = verdict.Awaited, verdict.Held
 	c.reconcile()
 	for range 4 {
 		c.reconcileLater("server")
 	}
-	const waits = "things.example.com/v2 to be served: its webhook converts: add the version to the definition now (bundle upgrade does so; if it was interrupted, run it again)"
 	expectPhase := func(want operatorsv1alpha1.ClusterServiceVersionPhase, message, ready string) {
 		t.Helper()
 		condition := meta.FindStatusCondition(c.Previous.Conditions, managerv1alpha1.ConditionReady)
@@ -181,7 +193,7 @@ func TestAwaitedVersions(t *testing.T) {
 	c.wait(c.Policy.InstallTimeout + time.Second)
 	c.reconcile()
 	expectPhase(operatorsv1alpha1.CSVPhaseFailed, "install timeout: waiting for "+waits, managerv1alpha1.ReasonVersionAwaited)
-	c.Verdict.Awaited = nil
+	c.Verdict.Awaited, c.Verdict.Held = nil, nil
 	c.reconcile()
 	expectPhase(operatorsv1alpha1.CSVPhaseSucceeded, "install strategy completed with no errors", "AllWebhooksServe")
 }

@@ -3,12 +3,14 @@
 package heldversions
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
@@ -48,12 +50,39 @@ func Of(crd *apiextensionsv1.CustomResourceDefinition) Held {
 
 // Annotated reports whether a definition has an annotation of a held change, also if nothing is held any more.
 func Annotated(crd *apiextensionsv1.CustomResourceDefinition) bool {
-	for annotation := range crd.Annotations {
-		if strings.HasPrefix(annotation, wellknown.AnnotationHeldPrefix) {
-			return true
-		}
+	return len(AnnotationsOf(crd)) > 0
+}
+
+// AnnotationsOf returns the annotations of held changes.
+func AnnotationsOf(crd *apiextensionsv1.CustomResourceDefinition) map[string]string {
+	all := maps.Clone(crd.Annotations)
+	maps.DeleteFunc(all, func(name, _ string) bool { return !strings.HasPrefix(name, wellknown.AnnotationHeldPrefix) })
+	return all
+}
+
+// Annotations returns the annotations that state what is held; none if nothing is held.
+func (h Held) Annotations() map[string]string {
+	all := map[string]string{}
+	if len(h.Versions) > 0 {
+		all[wellknown.AnnotationHeldVersions] = strings.Join(h.Versions, ",")
 	}
-	return false
+	if h.Storage != "" {
+		all[wellknown.AnnotationHeldStorageVersion] = h.Storage
+	}
+	if h.Conversion != nil {
+		all[wellknown.AnnotationHeldConversion] = textOf(h.Conversion.Webhook)
+	}
+	if len(all) > 0 && len(h.For) > 0 {
+		all[wellknown.AnnotationHeldFor] = strings.Join(lists.Map(h.For, types.NamespacedName.String), ",")
+	}
+	return all
+}
+
+// textOf is the inverse of conversionOf.
+func textOf(w *apiextensionsv1.WebhookConversion) string {
+	service := w.ClientConfig.Service
+	fields := []string{service.Namespace, service.Name, strconv.Itoa(int(*service.Port)), ptr.Deref(service.Path, "")}
+	return strings.Join(append(fields, w.ConversionReviewVersions...), ",")
 }
 
 // conversionOf returns nil for a text that the policy did not write.

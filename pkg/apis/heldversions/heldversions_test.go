@@ -24,18 +24,18 @@ func TestOf(t *testing.T) {
 		annotation, value string
 		want              Held
 	}{
-		"another annotation":                   {wellknown.AnnotationStoredVersions, "v2", Held{}},
-		"a version":                            {wellknown.AnnotationHeldVersions, "v2", Held{Versions: []string{"v2"}}},
-		"versions, as the definition has them": {wellknown.AnnotationHeldVersions, "v3,v2", Held{Versions: []string{"v2", "v3"}}},
-		"a version that is served":             {wellknown.AnnotationHeldVersions, "v1", Held{}},
-		"a version that was removed":           {wellknown.AnnotationHeldVersions, "v4", Held{}},
-		"a storage version":                    {wellknown.AnnotationHeldStorageVersion, "v3", Held{Storage: "v3"}},
-		"the storage version":                  {wellknown.AnnotationHeldStorageVersion, "v1", Held{}},
-		"a conversion":                         {wellknown.AnnotationHeldConversion, "system,webhook-service,443,/convert,v1,v1beta1", Held{Conversion: conversion(new("/convert"))}},
-		"a conversion without a path":          {wellknown.AnnotationHeldConversion, "system,webhook-service,443,,v1,v1beta1", Held{Conversion: conversion(nil)}},
-		"a conversion of another form":         {wellknown.AnnotationHeldConversion, "system,webhook-service", Held{}},
-		"a conversion without a port":          {wellknown.AnnotationHeldConversion, "system,webhook-service,https,/convert,v1", Held{}},
-		"a ClusterServiceVersion":              {wellknown.AnnotationHeldFor, "shop/operator.v2,operator.v3", Held{For: []types.NamespacedName{{Namespace: "shop", Name: "operator.v2"}}}},
+		"another annotation":           {wellknown.AnnotationStoredVersions, "v2", Held{}},
+		"a version":                    {wellknown.AnnotationHeldVersions, "v2", Held{Versions: []string{"v2"}}},
+		"versions":                     {wellknown.AnnotationHeldVersions, "v2,v3", Held{Versions: []string{"v2", "v3"}}},
+		"a version that is served":     {wellknown.AnnotationHeldVersions, "v1", Held{}},
+		"a version that was removed":   {wellknown.AnnotationHeldVersions, "v4", Held{}},
+		"a storage version":            {wellknown.AnnotationHeldStorageVersion, "v3", Held{Storage: "v3"}},
+		"the storage version":          {wellknown.AnnotationHeldStorageVersion, "v1", Held{}},
+		"a conversion":                 {wellknown.AnnotationHeldConversion, "system,webhook-service,443,/convert,v1,v1beta1", Held{Conversion: conversion(new("/convert"))}},
+		"a conversion without a path":  {wellknown.AnnotationHeldConversion, "system,webhook-service,443,,v1,v1beta1", Held{Conversion: conversion(nil)}},
+		"a conversion of another form": {wellknown.AnnotationHeldConversion, "system,webhook-service", Held{}},
+		"a conversion without a port":  {wellknown.AnnotationHeldConversion, "system,webhook-service,https,/convert,v1", Held{}},
+		"a ClusterServiceVersion":      {wellknown.AnnotationHeldFor, "shop/operator.v2,operator.v3", Held{For: []types.NamespacedName{{Namespace: "shop", Name: "operator.v2"}}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			crd := &apiextensionsv1.CustomResourceDefinition{
@@ -45,6 +45,9 @@ func TestOf(t *testing.T) {
 				}},
 			}
 			installtest.Same(t, "held", test.want, Of(crd))
+			for annotation, value := range Of(crd).Annotations() {
+				installtest.Same(t, "the annotation of it", test.annotation+" "+test.value, annotation+" "+value)
+			}
 			installtest.Same(t, "annotated", test.annotation != wellknown.AnnotationStoredVersions, Annotated(crd))
 		})
 	}

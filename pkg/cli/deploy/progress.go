@@ -15,6 +15,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/csvstatus"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/conversion"
 )
 
 // Observation is the observed state of an installation.
@@ -192,25 +193,13 @@ func LiveWebhooks(rollout *managerv1alpha1.WebhookRollout) string {
 
 // Converts reports whether the operator's webhook converts a live definition: its awaited versions can be served.
 func (l Observation) Converts(live *apiextensionsv1.CustomResourceDefinition) bool {
-	d, w := l.converter(live.Name)
-	return d != nil && l.isCurrent() && d.State == managerv1alpha1.DeploymentAvailable && w.State == managerv1alpha1.WebhookRegistered && webhookConverts(live)
+	return l.isCurrent() && l.Rollout != nil && conversion.Converts(l.Rollout.Status, live)
 }
 
 // WaitsForVersions returns the Deployment of the conversion webhook if it may wait for the versions: it is not ready.
 func (l Observation) WaitsForVersions(crd string) (deployment string) {
-	if d, _ := l.converter(crd); d != nil && (d.Reason == managerv1alpha1.ReasonPodNotReady || d.Reason == "CrashLoopBackOff") {
-		return d.Name
+	if l.Rollout == nil {
+		return ""
 	}
-	return ""
-}
-
-func (l Observation) converter(crd string) (*managerv1alpha1.DeploymentStatus, *managerv1alpha1.WebhookStatus) {
-	for _, d := range l.deployments() {
-		for _, w := range d.Webhooks {
-			if w.Type == operatorsv1alpha1.ConversionWebhook && slices.Contains(w.CRDs, crd) {
-				return &d, &w
-			}
-		}
-	}
-	return nil, nil
+	return conversion.UnreadyConverter(l.Rollout.Status, crd)
 }

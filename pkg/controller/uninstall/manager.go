@@ -25,9 +25,10 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
 )
 
-// Manager prepares the deletion of the manager. It unregisters all webhooks, because their
-// certificates are not renewed any more, revokes lifted permissions, and removes the finalizers
-// from the ClusterServiceVersions. Operators continue to run. If objects need a conversion webhook, or
+// Manager prepares the deletion of the manager. It deletes the policy for CustomResourceDefinitions.
+// It unregisters all webhooks, because their certificates are not renewed any more, revokes lifted
+// permissions, and removes the finalizers from the ClusterServiceVersions. Operators continue to run.
+// If objects need a conversion webhook, or
 // the API server refuses to remove a registration, the finalizer of that ClusterServiceVersion stays,
 // and the error has the next step.
 //
@@ -39,6 +40,9 @@ func Manager(ctx context.Context, set clients.Set, log *logrus.Entry, namespaces
 		return err
 	}
 	c := &Uninstaller{Set: set, Log: log, Namespaces: namespaces, Live: &live.Reader{Set: set, Log: log}, Writer: &write.Writer{Set: set, Now: time.Now}}
+	if err := c.deleteCRDPolicy(ctx); err != nil {
+		return err
+	}
 	csvs, err := c.finalizedCSVs(ctx)
 	if err != nil {
 		return err

@@ -66,8 +66,10 @@ type Verdict struct {
 	Requirements []operatorsv1alpha1.RequirementStatus
 	// ClaimedDeployments are the Deployments that belong to another CSV, with its name.
 	ClaimedDeployments map[string]string
-	// Awaited are versions, as crd/version, that are served after the webhooks convert to them.
+	// Awaited are versions, as crd/version, that the installer serves after the webhooks convert to them.
 	Awaited []string
+	// Held are versions, as crd/version, that the manager serves then.
+	Held []string
 	// RequeueAfter is when to check again if no event announces the missing object, otherwise zero.
 	RequeueAfter time.Duration
 }
@@ -86,7 +88,8 @@ func Check(f Facts) Verdict {
 			distinctDeployments(f.CSV), unclaimedDeployments(f.CSV, claimed), requiredBackends(f.CSV),
 			requiredAccounts(f)),
 		Conflict:     ownerConflict(f),
-		Awaited:      awaitedVersions(f),
+		Awaited:      versionsThatAre(announced, f),
+		Held:         versionsThatAre(held, f),
 		RequeueAfter: requeueAfter(f),
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/heldversions"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/storedversions"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
@@ -53,16 +54,28 @@ func requiredCRD(crd *apiextensionsv1.CustomResourceDefinition, wanted operators
 	return result
 }
 
-// awaited reports whether the installer has announced that it serves the version after the webhook converts
-// to it. Earlier its objects could not be read, or would lose fields.
+// awaited reports whether a version is served after the webhook converts to it. Earlier its objects could not be read,
+// or would lose fields.
 func awaited(f Facts, wanted operatorsv1alpha1.CRDDescription) bool {
+	return announced(f, wanted) || held(f, wanted)
+}
+
+// announced reports whether the installer has announced that it serves the version then.
+func announced(f Facts, wanted operatorsv1alpha1.CRDDescription) bool {
 	crd := f.CRDs[wanted.Name]
 	return crd != nil && !slices.Contains(storedversions.Served(crd), wanted.Version) &&
 		csvspec.Converts(f.CSV, wanted.Name) >= 0 && f.CSV.OwnsCRD(wanted.Name) &&
 		slices.Contains(strings.Split(f.CSV.Annotations[wellknown.AnnotationAwaitedVersions], ","), csvspec.CRDVersion(wanted.Name, wanted.Version))
 }
 
-func awaitedVersions(f Facts) []string {
+// held reports whether the policy for definitions holds the version. Without a conversion webhook, the manager serves
+// it as soon as no other version of the operator converts.
+func held(f Facts, wanted operatorsv1alpha1.CRDDescription) bool {
+	crd := f.CRDs[wanted.Name]
+	return crd != nil && f.CSV.OwnsCRD(wanted.Name) && slices.Contains(heldversions.Of(crd).Versions, wanted.Version)
+}
+
+func versionsThatAre(awaited func(Facts, operatorsv1alpha1.CRDDescription) bool, f Facts) []string {
 	return lists.FilterMap(csvspec.CRDDescriptions(f.CSV), func(d operatorsv1alpha1.CRDDescription) (string, bool) {
 		return csvspec.CRDVersion(d.Name, d.Version), awaited(f, d)
 	})

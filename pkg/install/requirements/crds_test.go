@@ -138,8 +138,44 @@ func TestAwaitedVersions(t *testing.T) {
 			if test.definition != nil {
 				facts.CRDs["a.example.com"] = test.definition
 			}
-			verdict := Verdict{Requirements: CRDs(facts, csvspec.CRDDescriptions(facts.CSV)), Awaited: awaitedVersions(facts)}
+			verdict := Verdict{Requirements: CRDs(facts, csvspec.CRDDescriptions(facts.CSV)), Awaited: versionsThatAre(announced, facts)}
 			installtest.Same(t, "awaited", test.want, verdict.Awaited)
+			installtest.Same(t, "unmet", test.unmet, verdict.Unmet())
+		})
+	}
+}
+
+// A version that the policy for definitions holds is no lack for the operator that owns it.
+func TestHeldVersions(t *testing.T) {
+	const version, unmet = "a.example.com/v2", "CustomResourceDefinition a.example.com: CRD version not served: the ClusterServiceVersion names v2, served are v1"
+	holding := func(versions string) *apiextensionsv1.CustomResourceDefinition {
+		return installtest.Definition("a.example.com", func(crd *apiextensionsv1.CustomResourceDefinition) {
+			crd.Annotations = map[string]string{wellknown.AnnotationHeldVersions: versions}
+			crd.Spec.Versions = append(crd.Spec.Versions, apiextensionsv1.CustomResourceDefinitionVersion{Name: "v2"})
+		})
+	}
+	for name, test := range map[string]struct {
+		definition      *apiextensionsv1.CustomResourceDefinition
+		owned, required []operatorsv1alpha1.CRDDescription
+		want            []string
+		unmet           string
+	}{
+		"held":                              {holding("v2"), describing("a.example.com", "v2"), nil, []string{version}, ""},
+		"held, and there is no definition":  {nil, describing("a.example.com", "v2"), nil, nil, "CustomResourceDefinition a.example.com: CRD is not present"},
+		"not served":                        {holding(""), describing("a.example.com", "v2"), nil, nil, unmet},
+		"another version is held":           {holding("v3"), describing("a.example.com", "v2"), nil, nil, unmet},
+		"held, and required":                {holding("v2"), nil, describing("a.example.com", "v2"), nil, unmet},
+		"held, and the definition is owned": {holding("v2"), describing("a.example.com", "v1"), describing("a.example.com", "v2"), []string{version}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			csv := installtest.Operator(nil)
+			csv.Spec.CustomResourceDefinitions = operatorsv1alpha1.CustomResourceDefinitions{Owned: test.owned, Required: test.required}
+			facts := Facts{CSV: csv, CRDs: map[string]*apiextensionsv1.CustomResourceDefinition{}}
+			if test.definition != nil {
+				facts.CRDs["a.example.com"] = test.definition
+			}
+			verdict := Verdict{Requirements: CRDs(facts, csvspec.CRDDescriptions(facts.CSV)), Held: versionsThatAre(held, facts)}
+			installtest.Same(t, "held", test.want, verdict.Held)
 			installtest.Same(t, "unmet", test.unmet, verdict.Unmet())
 		})
 	}

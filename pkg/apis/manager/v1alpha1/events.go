@@ -22,6 +22,12 @@ const (
 	// EventConversionInterrupted means that another client removed a conversion webhook from a
 	// CustomResourceDefinition, and that the manager restored it.
 	EventConversionInterrupted = "ConversionInterrupted"
+	// EventVersionServed means that a CustomResourceDefinition serves a version, or stores objects in
+	// it, that its policy held until the conversion webhook was live.
+	EventVersionServed = "VersionServed"
+	// EventVersionServedEarly means that such a version is served before the conversion webhook is live,
+	// because its pods may wait for the version. Requests in the version fail until then.
+	EventVersionServedEarly = "VersionServedEarly"
 
 	// EventAPIServiceRegistered means that an owned APIService is registered and available.
 	EventAPIServiceRegistered = "APIServiceRegistered"

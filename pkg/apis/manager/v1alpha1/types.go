@@ -74,7 +74,7 @@ type WebhookRolloutStatus struct {
 	// +optional
 	Upgrade *UpgradeStatus `json:"upgrade,omitempty"`
 
-	// conditions are Ready, OrderRelaxed, Contested, ChangedByAdmission, ConversionInUse, UnregistrationRefused, ConfigRefused, RulesMatchNothing and CertificateRejected.
+	// conditions are Ready, OrderRelaxed, Contested, ChangedByAdmission, ConversionInUse, UnregistrationRefused, ConfigRefused, RulesMatchNothing, VersionsHeld, BlocksInstallPlan and CertificateRejected.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -158,6 +158,12 @@ const (
 	// ConditionRulesMatchNothing is True while rules of webhooks name what the API server does
 	// not serve.
 	ConditionRulesMatchNothing = "RulesMatchNothing"
+	// ConditionVersionsHeld is True while a CustomResourceDefinition that the ClusterServiceVersion
+	// converts does not serve a version that a client added, because no conversion webhook converts to it.
+	ConditionVersionsHeld = "VersionsHeld"
+	// ConditionBlocksInstallPlan is True while an InstallPlan cannot continue because API servers cannot
+	// call a webhook of the ClusterServiceVersion.
+	ConditionBlocksInstallPlan = "BlocksInstallPlan"
 	// ConditionCertificateRejected is True while the last issued certificate cannot be served.
 	ConditionCertificateRejected = "CertificateRejected"
 )

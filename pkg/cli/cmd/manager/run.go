@@ -129,7 +129,11 @@ func run(ctx context.Context, o runOptions) error {
 	all := olmoperator.Controllers{c}
 	if o.withOLM {
 		all = append(all, csvmetrics.New(registry, c.Versions()))
-		all = append(all, inPlaceOfOLM(clients, c.Caches(), events, logrus.NewEntry(log))...)
+		added, err := inPlaceOfOLM(clients, c.Caches(), events, logrus.NewEntry(log))
+		if err != nil {
+			return err
+		}
+		all = append(all, added...)
 	}
 	elector, err := newElector(clients.Kube, o.election, log, all.Run)
 	if err != nil {

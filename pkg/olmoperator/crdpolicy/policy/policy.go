@@ -1,12 +1,18 @@
-// Package policy has the MutatingAdmissionPolicy that keeps what only the manager may change in a
-// CustomResourceDefinition.
+// Package policy has the MutatingAdmissionPolicy that keeps in a CustomResourceDefinition what only the manager may
+// change, and decides how it is written.
 package policy
 
 import (
 	_ "embed"
+	"fmt"
+	"slices"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
 // Name is the name of the policy and of its binding.
@@ -34,4 +40,23 @@ func decode[T any](text []byte) *T {
 		panic(err) // it is a part of this package
 	}
 	return object
+}
+
+// Apply reports whether an object has to be applied. live is nil if it does not exist. The error names the owner of an
+// object that another client created, and that the manager does not change.
+func Apply(desired, live drift.Object) (bool, error) {
+	if live == nil {
+		return true, nil
+	}
+	if !IsOwn(live) {
+		return false, fmt.Errorf("%s was created by another client, and the manager does not change it: delete it, and the manager creates its own", drift.KeyOf(live))
+	}
+	return !drift.Of(desired, live).None(), nil
+}
+
+// IsOwn reports whether the manager wrote an object.
+func IsOwn(live drift.Object) bool {
+	return slices.ContainsFunc(live.GetManagedFields(), func(m metav1.ManagedFieldsEntry) bool {
+		return m.Manager == wellknown.FieldManager && m.Operation == metav1.ManagedFieldsOperationApply
+	})
 }

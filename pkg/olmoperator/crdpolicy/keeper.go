@@ -1,0 +1,125 @@
+// Package crdpolicy keeps the policy for CustomResourceDefinitions in the cluster.
+package crdpolicy
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/sirupsen/logrus"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/olmoperator/crdpolicy/policy"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
+)
+
+// Interval is the time between two checks of the policy. A watch would need a cache for two objects that rarely change,
+// and fails as long as the API server does not serve the kind.
+const Interval = 30 * time.Second
+
+// ownerRole is the ClusterRole whose deletion deletes the policy: no manager works without it.
+const ownerRole = "olm-webhook-manager-with-olm"
+
+// Keeper creates the policy and its binding, and repairs them once in an Interval.
+type Keeper struct {
+	kube  kubernetes.Interface
+	roles informers.Store[*rbacv1.ClusterRole]
+	log   *logrus.Entry
+	last  string // the last problem that was logged
+}
+
+// New returns a keeper. The roles are in the caches of the controller.
+func New(kube kubernetes.Interface, roles informers.Store[*rbacv1.ClusterRole], log *logrus.Entry) *Keeper {
+	return &Keeper{kube: kube, roles: roles, log: log}
+}
+
+// Fill fills nothing: the keeper reads two objects.
+func (*Keeper) Fill(context.Context) error { return nil }
+
+// Run checks the policy until the context ends.
+func (k *Keeper) Run(ctx context.Context) {
+	wait.UntilWithContext(ctx, k.check, Interval)
+}
+
+func (k *Keeper) check(ctx context.Context) {
+	err := k.keep(ctx)
+	if ctx.Err() != nil {
+		return
+	}
+	problem := problemOf(err)
+	if problem == k.last {
+		return
+	}
+	k.last = problem
+	log := k.log.WithField("policy", policy.Name)
+	if problem == "" {
+		log.Info("the policy for CustomResourceDefinitions is in place")
+		return
+	}
+	log.WithField("cause", problem).Warn("the policy for CustomResourceDefinitions is not in place: the manager repairs conversions after another client has changed them")
+}
+
+func problemOf(err error) string {
+	switch {
+	case err == nil:
+		return ""
+	case apierrors.IsNotFound(err):
+		return "the API server does not serve MutatingAdmissionPolicy in admissionregistration.k8s.io/v1, as Kubernetes 1.36 does"
+	default:
+		return err.Error()
+	}
+}
+
+// keep applies the policy before the binding: a binding without its policy has no effect.
+func (k *Keeper) keep(ctx context.Context) error {
+	policies, bindings := k.kube.AdmissionregistrationV1().MutatingAdmissionPolicies(), k.kube.AdmissionregistrationV1().MutatingAdmissionPolicyBindings()
+	desired, binding := policy.Policy(), policy.Binding()
+	desired.OwnerReferences = k.owners()
+	binding.OwnerReferences = desired.OwnerReferences
+	if err := apply(ctx, policies, desired); err != nil {
+		return err
+	}
+	return apply(ctx, bindings, binding)
+}
+
+// owners is empty if the manager has other permissions than those of manifests/with-olm.
+func (k *Keeper) owners() []metav1.OwnerReference {
+	role := k.roles.Get("", ownerRole)
+	if role == nil {
+		return nil
+	}
+	return []metav1.OwnerReference{{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "ClusterRole", Name: role.Name, UID: role.UID}}
+}
+
+type client[O drift.Object] interface {
+	Get(ctx context.Context, name string, options metav1.GetOptions) (O, error)
+	Patch(ctx context.Context, name string, kind types.PatchType, data []byte, options metav1.PatchOptions, subresources ...string) (O, error)
+}
+
+func apply[O drift.Object](ctx context.Context, c client[O], desired O) error {
+	found, err := c.Get(ctx, desired.GetName(), metav1.GetOptions{})
+	if err != nil && !apierrors.IsNotFound(err) {
+		return err
+	}
+	var live drift.Object
+	if err == nil {
+		live = found
+	}
+	needed, err := policy.Apply(desired, live)
+	if err != nil || !needed {
+		return err
+	}
+	body, err := json.Marshal(desired)
+	if err != nil {
+		return err
+	}
+	_, err = c.Patch(ctx, desired.GetName(), types.ApplyPatchType, body, metav1.PatchOptions{FieldManager: wellknown.FieldManager, Force: new(true)})
+	return err
+}
