@@ -24,7 +24,10 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
-const alongside = wellknown.AnnotationInstalledAlongside + "1"
+const (
+	alongside     = wellknown.AnnotationInstalledAlongside + "1"
+	crdPolicyName = policy.Name
+)
 
 // policed is a definition in the versions v1 and v2, stored in v2, that the policy is tested with.
 type policed struct {

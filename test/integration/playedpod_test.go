@@ -30,11 +30,12 @@ type playedPod struct {
 	mutex    sync.Mutex
 	loaded   tls.Certificate
 	served   []served // everything so far
+	handler  http.HandlerFunc
 }
 
 func playPod(e *env) *playedPod {
 	e.Helper()
-	return &playedPod{env: e, listener: listen(e)}
+	return &playedPod{env: e, listener: listen(e), handler: permitAtValidate}
 }
 
 // runPod runs a manager that has installed the ClusterServiceVersion of a pod that serves.
@@ -93,7 +94,7 @@ func (p *playedPod) runs(pod *corev1.Pod) {
 func (p *playedPod) serve() {
 	p.Helper()
 	p.reload()
-	server := &http.Server{ErrorLog: log.New(io.Discard, "", 0), Handler: http.HandlerFunc(permitAtValidate), TLSConfig: &tls.Config{GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+	server := &http.Server{ErrorLog: log.New(io.Discard, "", 0), Handler: p.handler, TLSConfig: &tls.Config{GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 		p.mutex.Lock()
 		defer p.mutex.Unlock()
 		loaded := p.loaded

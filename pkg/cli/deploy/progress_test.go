@@ -171,7 +171,7 @@ func TestServingAwaitedVersions(t *testing.T) {
 				ObservedGeneration: test.seen,
 				Deployments: []managerv1alpha1.DeploymentStatus{{Name: "manager", State: test.deployment, Reason: test.reason, Webhooks: []managerv1alpha1.WebhookStatus{
 					{Type: operatorsv1alpha1.ValidatingAdmissionWebhook, State: registered},
-					{Type: operatorsv1alpha1.ConversionWebhook, CRDs: []string{"things.example.com"}, State: test.webhook},
+					{Type: operatorsv1alpha1.ConversionWebhook, CRDs: []string{"things.example.com"}, State: test.webhook, Reason: managerv1alpha1.ReasonServing},
 				}}},
 			}}}
 			installtest.Same(t, "converts", test.converts, l.Converts(live(test.caBundle, "v1")))

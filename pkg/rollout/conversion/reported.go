@@ -11,12 +11,16 @@ import (
 )
 
 // Converts reports whether the webhook of a ClusterServiceVersion converts a live definition, by the status of its
-// WebhookRollout: versions of the definition that wait for the webhook can be served.
+// WebhookRollout: versions of the definition that wait for the webhook can be served. The pods of a previous version may
+// convert while the ClusterServiceVersion is not installed, or until its own pods are called.
 func Converts(status managerv1alpha1.WebhookRolloutStatus, live *apiextensionsv1.CustomResourceDefinition) bool {
 	d, w := converterIn(status, live.Name)
-	return d != nil && d.State == managerv1alpha1.DeploymentAvailable && w.State == managerv1alpha1.WebhookRegistered &&
+	return d != nil && d.State == managerv1alpha1.DeploymentAvailable && w.State == managerv1alpha1.WebhookRegistered && slices.Contains(servingReasons, w.Reason) &&
 		live.Spec.Conversion != nil && live.Spec.Conversion.Strategy == apiextensionsv1.WebhookConverter
 }
+
+// servingReasons are the reasons of a webhook that is called as declared.
+var servingReasons = []string{managerv1alpha1.ReasonServing, managerv1alpha1.ReasonProvedThroughAPIServer, managerv1alpha1.ReasonNodeLocalService}
 
 // UnreadyConverter returns the Deployment of the conversion webhook of a definition if its containers run and are not
 // ready: they may wait for a version of the definition. It is empty otherwise.

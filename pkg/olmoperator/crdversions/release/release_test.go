@@ -58,7 +58,7 @@ func operator(name, version string, change ...func(*Operator)) Operator {
 		CSV: &operatorsv1alpha1.ClusterServiceVersion{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name, Generation: 3}},
 		Status: managerv1alpha1.WebhookRolloutStatus{ObservedGeneration: 3, Deployments: []managerv1alpha1.DeploymentStatus{{
 			Name: "server", State: managerv1alpha1.DeploymentAvailable,
-			Webhooks: []managerv1alpha1.WebhookStatus{{Type: operatorsv1alpha1.ConversionWebhook, CRDs: []string{things}, State: managerv1alpha1.WebhookRegistered}},
+			Webhooks: []managerv1alpha1.WebhookStatus{{Type: operatorsv1alpha1.ConversionWebhook, CRDs: []string{things}, State: managerv1alpha1.WebhookRegistered, Reason: managerv1alpha1.ReasonServing}},
 		}}},
 	}
 	o.CSV.Spec.CustomResourceDefinitions.Owned = []operatorsv1alpha1.CRDDescription{{Name: things, Version: version}}
