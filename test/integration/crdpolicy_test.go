@@ -3,6 +3,7 @@ package integration
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"testing"
@@ -288,17 +289,30 @@ func TestCRDPolicy(t *testing.T) {
 func applyCRDPolicy(e *env, p *admissionregistrationv1.MutatingAdmissionPolicy) {
 	e.Helper()
 	policies, bindings := e.kube.AdmissionregistrationV1().MutatingAdmissionPolicies(), e.kube.AdmissionregistrationV1().MutatingAdmissionPolicyBindings()
-	deleteOnce(e, p.Name, bindings, policies)
+	noCRDPolicy(e)
 	kube.Create(e, policies, p)
 	kube.Create(e, bindings, policy.Binding())
 	crdPolicyIsActive(e, true)
 }
 
+// noCRDPolicy waits until the API server does not apply the policy of an earlier test. The policy of this test is deleted
+// with the test.
+func noCRDPolicy(e *env) {
+	e.Helper()
+	deleteOnce(e, crdPolicyName, e.kube.AdmissionregistrationV1().MutatingAdmissionPolicyBindings(), e.kube.AdmissionregistrationV1().MutatingAdmissionPolicies())
+	crdPolicyIsActive(e, false)
+}
+
 // crdPolicyIsActive waits until the API server applies the policy, or does not any more.
 func crdPolicyIsActive(e *env, active bool) {
 	e.Helper()
-	probe := kube.CreateTemporary(e, extensions(e).ApiextensionsV1().CustomResourceDefinitions(), things(e, "probes", "v1"))
-	next := things(e, "probes", "v1", "v2")
+	e.marks++
+	plural := fmt.Sprintf("probes%d", e.marks)
+	probe, next := things(e, plural, "v1"), things(e, plural, "v1", "v2")
+	for _, crd := range []*apiextensionsv1.CustomResourceDefinition{probe, next} {
+		crd.Spec.Names = apiextensionsv1.CustomResourceDefinitionNames{Plural: plural, Kind: "Probe" + plural}
+	}
+	probe = kube.CreateTemporary(e, extensions(e).ApiextensionsV1().CustomResourceDefinitions(), probe)
 	next.ResourceVersion, next.Annotations = probe.ResourceVersion, map[string]string{alongside: "shop/operator.v1"}
 	e.eventually("the policy is applied, or is not any more", func() (bool, any) {
 		written, err := extensions(e).ApiextensionsV1().CustomResourceDefinitions().Update(e.ctx, next, metav1.UpdateOptions{DryRun: []string{metav1.DryRunAll}})

@@ -29,7 +29,7 @@ import (
 // the policy is for all of them.
 func manageCRDs(e *env, change ...func(*controller.Options)) *manager {
 	e.Helper()
-	deleteOnce(e, crdPolicyName, e.kube.AdmissionregistrationV1().MutatingAdmissionPolicyBindings(), e.kube.AdmissionregistrationV1().MutatingAdmissionPolicies())
+	noCRDPolicy(e)
 	m := manageWith(e, cluster.Config(), func(set clients.Set, caches *informers.Caches, events record.EventRecorder) olmoperator.Controllers {
 		return olmoperator.Controllers{
 			installtest.OrPanic(crdversions.New(set.Extensions, caches, events, logger())),

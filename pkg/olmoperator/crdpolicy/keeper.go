@@ -20,24 +20,29 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
-// Interval is the time between two checks of the policy. A watch would need a cache for two objects that rarely change,
+// interval is the time between two checks of the policy. A watch would need a cache for two objects that rarely change,
 // and fails as long as the API server does not serve the kind.
-const Interval = 30 * time.Second
+const interval = 30 * time.Second
 
 // ownerRole is the ClusterRole whose deletion deletes the policy: no manager works without it.
 const ownerRole = "olm-webhook-manager-with-olm"
 
-// Keeper creates the policy and its binding, and repairs them once in an Interval.
+// Keeper creates the policy and its binding, and repairs them at most once in an Interval.
 type Keeper struct {
+	Interval time.Duration
+
 	kube  kubernetes.Interface
 	roles informers.Store[*rbacv1.ClusterRole]
 	log   *logrus.Entry
 	last  string // the last problem that was logged
+	// written has what the API server answered to the last writes. An API server of a later version may set other
+	// defaults, which are no reason to write again.
+	written map[string]string
 }
 
 // New returns a keeper. The roles are in the caches of the controller.
 func New(kube kubernetes.Interface, roles informers.Store[*rbacv1.ClusterRole], log *logrus.Entry) *Keeper {
-	return &Keeper{kube: kube, roles: roles, log: log}
+	return &Keeper{Interval: interval, kube: kube, roles: roles, log: log, written: map[string]string{}}
 }
 
 // Fill fills nothing: the keeper reads two objects.
@@ -45,7 +50,7 @@ func (*Keeper) Fill(context.Context) error { return nil }
 
 // Run checks the policy until the context ends.
 func (k *Keeper) Run(ctx context.Context) {
-	wait.UntilWithContext(ctx, k.check, Interval)
+	wait.UntilWithContext(ctx, k.check, k.Interval)
 }
 
 func (k *Keeper) check(ctx context.Context) {
@@ -83,10 +88,10 @@ func (k *Keeper) keep(ctx context.Context) error {
 	desired, binding := policy.Policy(), policy.Binding()
 	desired.OwnerReferences = k.owners()
 	binding.OwnerReferences = desired.OwnerReferences
-	if err := apply(ctx, policies, desired); err != nil {
+	if err := apply(ctx, k, policies, desired); err != nil {
 		return err
 	}
-	return apply(ctx, bindings, binding)
+	return apply(ctx, k, bindings, binding)
 }
 
 // owners is empty if the manager has other permissions than those of manifests/with-olm.
@@ -103,7 +108,7 @@ type client[O drift.Object] interface {
 	Patch(ctx context.Context, name string, kind types.PatchType, data []byte, options metav1.PatchOptions, subresources ...string) (O, error)
 }
 
-func apply[O drift.Object](ctx context.Context, c client[O], desired O) error {
+func apply[O drift.Object](ctx context.Context, k *Keeper, c client[O], desired O) error {
 	found, err := c.Get(ctx, desired.GetName(), metav1.GetOptions{})
 	if err != nil && !apierrors.IsNotFound(err) {
 		return err
@@ -113,13 +118,19 @@ func apply[O drift.Object](ctx context.Context, c client[O], desired O) error {
 		live = found
 	}
 	needed, err := policy.Apply(desired, live)
-	if err != nil || !needed {
+	if err != nil || !needed || live != nil && k.written[drift.KeyOf(live)] == versionOf(live) {
 		return err
 	}
 	body, err := json.Marshal(desired)
 	if err != nil {
 		return err
 	}
-	_, err = c.Patch(ctx, desired.GetName(), types.ApplyPatchType, body, metav1.PatchOptions{FieldManager: wellknown.FieldManager, Force: new(true)})
-	return err
+	written, err := c.Patch(ctx, desired.GetName(), types.ApplyPatchType, body, metav1.PatchOptions{FieldManager: wellknown.FieldManager, Force: new(true)})
+	if err != nil {
+		return err
+	}
+	k.written[drift.KeyOf(written)] = versionOf(written)
+	return nil
 }
+
+func versionOf(o drift.Object) string { return string(o.GetUID()) + "/" + o.GetResourceVersion() }

@@ -34,8 +34,14 @@ import (
 // workers is the number of definitions that are reconciled at the same time: only an upgrade has any.
 const workers = 2
 
+// patience is that of bundle upgrade, by default.
+const patience = time.Minute
+
 // Releaser serves held versions.
 type Releaser struct {
+	// Patience is how long pods may wait for a held version: see release.Facts.
+	Patience time.Duration
+
 	extensions apiextensions.Interface
 	caches     *informers.Caches
 	events     record.EventRecorder
@@ -46,7 +52,7 @@ type Releaser struct {
 
 // New returns a releaser that reads the caches of the controller.
 func New(extensions apiextensions.Interface, caches *informers.Caches, events record.EventRecorder, log *logrus.Entry) (*Releaser, error) {
-	r := &Releaser{extensions: extensions, caches: caches, events: events, log: log}
+	r := &Releaser{Patience: patience, extensions: extensions, caches: caches, events: events, log: log}
 	r.loop = loop.New(r.reconcile, log)
 	return r, r.watch()
 }
@@ -143,7 +149,7 @@ func (r *Releaser) report(crd string, change release.Change) {
 }
 
 func (r *Releaser) facts(crd *apiextensionsv1.CustomResourceDefinition, now time.Time) release.Facts {
-	facts := release.Facts{CRD: crd}
+	facts := release.Facts{CRD: crd, Patience: r.Patience}
 	for _, of := range heldversions.Of(crd).For {
 		facts.Missing = facts.Missing || r.caches.CSVs.Get(of.Namespace, of.Name) == nil
 	}

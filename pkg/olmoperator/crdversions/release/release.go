@@ -22,10 +22,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/phase"
 )
 
-// Patience is how long the pods of a conversion webhook may run without being ready before the versions are served that
-// they may wait for.
-const Patience = time.Minute
-
 // Operator is a ClusterServiceVersion that owns or converts a definition.
 type Operator struct {
 	CSV *operatorsv1alpha1.ClusterServiceVersion
@@ -41,6 +37,9 @@ type Facts struct {
 	Operators []Operator
 	// Missing is set if a ClusterServiceVersion that brings the change does not exist.
 	Missing bool
+	// Patience is how long the pods of a conversion webhook may run without being ready before the versions are served
+	// that they may wait for.
+	Patience time.Duration
 }
 
 // Change is what is written. The zero Change writes nothing.
@@ -182,7 +181,7 @@ func (d decision) ready(o Operator) (ready bool, early string, again time.Time) 
 	if early == "" || o.UnreadySince.IsZero() {
 		return false, "", time.Time{}
 	}
-	if at := o.UnreadySince.Add(Patience); at.After(d.now) {
+	if at := o.UnreadySince.Add(d.Patience); at.After(d.now) {
 		return false, "", at
 	}
 	return true, early, time.Time{}

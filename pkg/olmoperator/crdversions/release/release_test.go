@@ -132,7 +132,7 @@ func TestDecide(t *testing.T) {
 		"pods that wait, and a converter": {held(converted), []Operator{operator("operator.v2", "v2", waiting(time.Hour))}, false, "CustomResourceDefinition things.example.com serves v2: Deployment server may be waiting for it. Requests in it fail until the conversion webhook serves", time.Time{}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			change, again := Decide(Facts{CRD: test.crd, Operators: test.operators, Missing: test.missing}, noon)
+			change, again := Decide(Facts{CRD: test.crd, Operators: test.operators, Missing: test.missing, Patience: time.Minute}, noon)
 			got := change.Message(things)
 			switch {
 			case change.None():
