@@ -29,6 +29,10 @@ const (
 	// because its pods may wait for the version. Requests in the version fail until then.
 	EventVersionServedEarly = "VersionServedEarly"
 
+	// EventInstallPlanBlocked, on a Subscription, means that its InstallPlan cannot continue because API
+	// servers cannot call a webhook.
+	EventInstallPlanBlocked = "InstallPlanBlocked"
+
 	// EventAPIServiceRegistered means that an owned APIService is registered and available.
 	EventAPIServiceRegistered = "APIServiceRegistered"
 	// EventAPIServiceUnreachable means that a registered APIService is not available.

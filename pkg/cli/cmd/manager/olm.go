@@ -9,6 +9,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/olmoperator"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/olmoperator/crdpolicy"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/olmoperator/crdversions"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/olmoperator/installplans"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/olmoperator/operators"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/olmoperator/roles"
 )
@@ -19,10 +20,15 @@ func inPlaceOfOLM(set clients.Set, caches *informers.Caches, events record.Event
 	if err != nil {
 		return nil, err
 	}
+	plans, err := installplans.New(set.OLM, caches, events, log)
+	if err != nil {
+		return nil, err
+	}
 	return olmoperator.Controllers{
 		operators.New(set, caches, events, log),
 		roles.New(set.Kube, caches, events, log),
 		versions,
+		plans,
 		crdpolicy.New(set.Kube, caches.ClusterRoles, log),
 	}, nil
 }

@@ -1,0 +1,227 @@
+// Package installplans reports InstallPlans that cannot continue because of a webhook of an operator: in the
+// WebhookRollout of the operator, and by an event on the Subscription. catalog-operator writes the status of both
+// InstallPlans and Subscriptions.
+package installplans
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sirupsen/logrus"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/record"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/olmclient"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/olmoperator/installplans/obstacle"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/olmoperator/loop"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
+)
+
+// Reporter reconciles ClusterServiceVersions: those that declare a webhook which an InstallPlan cannot continue without.
+type Reporter struct {
+	olm    *olmclient.Client
+	caches *informers.Caches
+	plans  informers.Store[*operatorsv1alpha1.InstallPlan]
+	events record.EventRecorder
+	log    *logrus.Entry
+	loop   *loop.Loop
+}
+
+// New returns a reporter with a cache of InstallPlans. It reads the caches of the controller.
+func New(olm *olmclient.Client, caches *informers.Caches, events record.EventRecorder, log *logrus.Entry) (*Reporter, error) {
+	r := &Reporter{
+		olm: olm, caches: caches, events: events, log: log,
+		plans: informers.NewStore[*operatorsv1alpha1.InstallPlan](trimmed, olmclient.NewInformer(olm.InstallPlans(metav1.NamespaceAll))),
+	}
+	r.loop = loop.New(r.reconcile, log)
+	return r, r.watch()
+}
+
+func (r *Reporter) watch() error {
+	for _, watched := range []struct {
+		informer cache.SharedIndexInformer
+		indexers cache.Indexers
+		changed  func(before, after drift.Object)
+	}{
+		{r.plans.Informers[0], planIndexers, r.planChanged},
+		{r.caches.CSVs.Informers[0], csvIndexers, r.operatorChanged},
+		{r.caches.Rollouts.Informers[0], nil, r.operatorChanged},
+	} {
+		if err := watched.informer.AddIndexers(watched.indexers); err != nil {
+			return err
+		}
+		if _, err := watched.informer.AddEventHandler(informers.Handler(watched.changed)); err != nil {
+			return err
+		}
+	}
+	return r.caches.CRDs.Informers[0].AddIndexers(crdIndexers)
+}
+
+// Fill starts the cache of InstallPlans. It does not wait: a cluster without the kind has no InstallPlan to report.
+func (r *Reporter) Fill(ctx context.Context) error {
+	olmclient.Informers{r.plans.Informers[0]}.StartWithContext(ctx)
+	return nil
+}
+
+// Run reconciles until the context ends.
+func (r *Reporter) Run(ctx context.Context) { r.loop.Run(ctx, 1) }
+
+// planChanged includes the other InstallPlans of the namespace: a later one supersedes them.
+func (r *Reporter) planChanged(before, after drift.Object) {
+	affected := []drift.Object{before, after}
+	if before == nil || after == nil {
+		for _, o := range affected {
+			if o != nil {
+				affected = append(affected, drift.Objects(r.plans.In(o.GetNamespace()))...)
+			}
+		}
+	}
+	for _, o := range affected {
+		if plan, exists := o.(*operatorsv1alpha1.InstallPlan); exists {
+			r.enqueue(plan)
+		}
+	}
+}
+
+func (r *Reporter) enqueue(plan *operatorsv1alpha1.InstallPlan) {
+	found, blocked := obstacle.Of(plan)
+	if !blocked {
+		return
+	}
+	for _, value := range r.webhookValues(found) {
+		for _, csv := range r.caches.CSVs.By(byWebhook, value) {
+			r.loop.Add(cache.MetaObjectToName(csv))
+		}
+	}
+}
+
+// webhookValues are the values of byWebhook for an obstacle.
+func (r *Reporter) webhookValues(o obstacle.Obstacle) []string {
+	if o.Webhook != "" {
+		return []string{webhookValue(o.Webhook)}
+	}
+	var values []string
+	for _, crd := range r.caches.CRDs.By(byKind, kindValue(o.Converted)) {
+		values = append(values, definitionValue(crd.Name))
+	}
+	return values
+}
+
+// operatorChanged is for ClusterServiceVersions and WebhookRollouts, which have the same name.
+func (r *Reporter) operatorChanged(_, after drift.Object) {
+	if after == nil {
+		return
+	}
+	rollout, csv := r.caches.Rollouts.Get(after.GetNamespace(), after.GetName()), r.caches.CSVs.Get(after.GetNamespace(), after.GetName())
+	if rollout != nil && csv != nil && (r.isReported(rollout) || len(r.blocked(rollout)) > 0) {
+		r.loop.Add(cache.MetaObjectToName(csv))
+	}
+}
+
+func (*Reporter) isReported(rollout *managerv1alpha1.WebhookRollout) bool {
+	return meta.FindStatusCondition(rollout.Status.Conditions, managerv1alpha1.ConditionBlocksInstallPlan) != nil
+}
+
+// blocked returns the InstallPlans that cannot continue without a webhook of an operator, by their time of creation.
+func (r *Reporter) blocked(rollout *managerv1alpha1.WebhookRollout) []*operatorsv1alpha1.InstallPlan {
+	var all []*operatorsv1alpha1.InstallPlan
+	for _, d := range rollout.Status.Deployments {
+		for _, w := range d.Webhooks {
+			if w.State != managerv1alpha1.WebhookRegistered && w.State != managerv1alpha1.WebhookUnreachable {
+				continue // API servers do not call it
+			}
+			for _, value := range r.obstacleValues(w) {
+				all = append(all, r.plans.By(byObstacle, value)...)
+			}
+		}
+	}
+	all = slices.DeleteFunc(all, func(plan *operatorsv1alpha1.InstallPlan) bool {
+		return obstacle.Superseded(plan, r.plans.In(plan.Namespace))
+	})
+	slices.SortFunc(all, func(a, b *operatorsv1alpha1.InstallPlan) int {
+		return strings.Compare(obstacle.Title(a), obstacle.Title(b))
+	})
+	return lists.Unique(all, obstacle.Title)
+}
+
+// obstacleValues are the values of byObstacle for a webhook.
+func (r *Reporter) obstacleValues(w managerv1alpha1.WebhookStatus) []string {
+	if w.Type != operatorsv1alpha1.ConversionWebhook {
+		return []string{webhookValue(w.GenerateName)}
+	}
+	return lists.FilterMap(w.CRDs, func(name string) (string, bool) {
+		crd := r.caches.CRDs.Get("", name)
+		if crd == nil {
+			return "", false
+		}
+		return kindOf(crd), true
+	})
+}
+
+func (r *Reporter) reconcile(ctx context.Context, object cache.ObjectName) error {
+	csv, current := r.caches.CSVs.Get(object.Namespace, object.Name), r.caches.Rollouts.Get(object.Namespace, object.Name)
+	if csv == nil || current == nil {
+		return nil
+	}
+	if !r.plans.Synced() {
+		r.loop.AddAfter(object, time.Second)
+		return nil
+	}
+	plans := r.blocked(current)
+	updated := current.DeepCopy()
+	condition := metav1.Condition{Type: managerv1alpha1.ConditionBlocksInstallPlan, Message: strings.Join(lists.Map(plans, func(plan *operatorsv1alpha1.InstallPlan) string { return message(plan, csv) }), "; ")}
+	rollout.SetCondition(&updated.Status, condition, csv.Generation, time.Now())
+	if equality.Semantic.DeepEqual(current.Status, updated.Status) {
+		return nil
+	}
+	_, err := r.olm.WebhookRollouts(object.Namespace).UpdateStatus(ctx, updated, metav1.UpdateOptions{FieldManager: wellknown.FieldManager})
+	switch {
+	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
+		return nil // the cache shows the change soon
+	case err != nil:
+		return err
+	}
+	r.announce(csv, current, plans)
+	return nil
+}
+
+func message(plan *operatorsv1alpha1.InstallPlan, csv *operatorsv1alpha1.ClusterServiceVersion) string {
+	o, _ := obstacle.Of(plan)
+	return o.Message(plan, csv)
+}
+
+// announce emits events for InstallPlans that the previous condition does not name.
+func (r *Reporter) announce(csv *operatorsv1alpha1.ClusterServiceVersion, before *managerv1alpha1.WebhookRollout, plans []*operatorsv1alpha1.InstallPlan) {
+	reported := ""
+	if condition := meta.FindStatusCondition(before.Status.Conditions, managerv1alpha1.ConditionBlocksInstallPlan); condition != nil {
+		reported = condition.Message
+	}
+	for _, plan := range plans {
+		if strings.Contains(reported, obstacle.Title(plan)+" ") {
+			continue
+		}
+		text := message(plan, csv)
+		r.log.WithField("installplan", plan.Namespace+"/"+plan.Name).WithField("cause", text).Warn("an InstallPlan cannot continue because of a webhook")
+		r.events.Event(csv, corev1.EventTypeWarning, managerv1alpha1.ConditionBlocksInstallPlan, text)
+		for _, owner := range plan.OwnerReferences {
+			if subscription := r.caches.Subscriptions.Get(plan.Namespace, owner.Name); subscription != nil && groupkind.IsOwner(owner, groupkind.Subscription) {
+				r.events.Event(subscription, corev1.EventTypeWarning, managerv1alpha1.EventInstallPlanBlocked, text)
+			}
+		}
+	}
+}

@@ -1,0 +1,110 @@
+// Package obstacle reads from the status of an InstallPlan which webhook it cannot continue without.
+package obstacle
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/csvstatus"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+)
+
+// Obstacle is a webhook that an API server could not call for a write or read of an InstallPlan.
+type Obstacle struct {
+	// Webhook is the name of the webhook; empty for a conversion webhook.
+	Webhook string
+	// Converted is the kind whose objects could not be converted; empty for another webhook.
+	Converted schema.GroupKind
+	// Cause is why the webhook could not be called.
+	Cause string
+	// Step is the kind and name of the object of the step; empty if it is not known.
+	Step string
+	// Failed is set if catalog-operator does not try again.
+	Failed bool
+}
+
+// The texts of API servers about a call without an answer (k8s.io/apiserver, pkg/util/webhook/error.go, and
+// k8s.io/apiextensions-apiserver, pkg/apiserver/conversion/webhook_converter.go). A webhook that denies a request has
+// another text: it works.
+var (
+	uncalled    = regexp.MustCompile(`failed calling webhook "([^"]{1,253})"(?:: |; )([^\n]*)`)
+	unconverted = regexp.MustCompile(`conversion webhook for ([^\s,]{1,317}), Kind=([A-Za-z0-9-]{1,63}) failed: ([^\n]*)`)
+)
+
+const maxCause = 300
+
+// Of returns the obstacle of an InstallPlan, if there is one.
+func Of(plan *operatorsv1alpha1.InstallPlan) (Obstacle, bool) {
+	o := Obstacle{Failed: plan.Status.Phase == operatorsv1alpha1.InstallPlanPhaseFailed, Step: firstOpen(plan.Status.Plan)}
+	if !o.Failed && plan.Status.Phase != operatorsv1alpha1.InstallPlanPhaseInstalling {
+		return Obstacle{}, false
+	}
+	text := plan.Status.Message
+	if found := uncalled.FindStringSubmatch(text); found != nil {
+		o.Webhook, o.Cause = found[1], csvstatus.Shorten(found[2], maxCause, "")
+		return o, true
+	}
+	if found := unconverted.FindStringSubmatch(text); found != nil {
+		o.Converted, o.Cause = schema.FromAPIVersionAndKind(found[1], found[2]).GroupKind(), csvstatus.Shorten(found[3], maxCause, "")
+		return o, true
+	}
+	return Obstacle{}, false
+}
+
+// firstOpen returns the step that failed: catalog-operator executes the steps in their order.
+func firstOpen(steps []*operatorsv1alpha1.Step) string {
+	for _, step := range steps {
+		if step != nil && step.Status != operatorsv1alpha1.StepStatusCreated && step.Status != operatorsv1alpha1.StepStatusPresent {
+			return step.Resource.Kind + " " + step.Resource.Name
+		}
+	}
+	return ""
+}
+
+// Title names an InstallPlan in messages.
+func Title(plan *operatorsv1alpha1.InstallPlan) string {
+	return fmt.Sprintf("InstallPlan %s/%s", plan.Namespace, plan.Name)
+}
+
+// Message names the InstallPlan, the webhook of a ClusterServiceVersion, the cause, and the next step.
+func (o Obstacle) Message(plan *operatorsv1alpha1.InstallPlan, csv *operatorsv1alpha1.ClusterServiceVersion) string {
+	var text strings.Builder
+	fmt.Fprintf(&text, "%s cannot continue", Title(plan))
+	if o.Step != "" {
+		fmt.Fprintf(&text, " with the step of %s", o.Step)
+	}
+	fmt.Fprintf(&text, ": API servers cannot call %s of ClusterServiceVersion %s/%s: %s. ", o.webhook(), csv.Namespace, csv.Name, o.Cause)
+	fmt.Fprintf(&text, "Run `kubectl -n %s describe webhookrollouts.olm-webhook-manager.io %s` to see what its pods lack", csv.Namespace, csv.Name)
+	if o.Webhook != "" {
+		fmt.Fprintf(&text, ", or disable the webhook by the annotation %s in the config of its Subscription", wellknown.AnnotationDisabledWebhooks)
+	}
+	if o.Failed {
+		fmt.Fprintf(&text, ". Then run `kubectl -n %s patch installplans.operators.coreos.com %s --subresource=status --type=merge -p '{\"status\":{\"phase\":\"Installing\"}}'`, so that catalog-operator continues",
+			plan.Namespace, plan.Name)
+	} else {
+		text.WriteString(". catalog-operator tries again for a minute, and then gives up")
+	}
+	return text.String()
+}
+
+func (o Obstacle) webhook() string {
+	if o.Webhook == "" {
+		return fmt.Sprintf("the conversion webhook for %s", o.Converted)
+	}
+	return "webhook " + o.Webhook
+}
+
+// Superseded reports whether a later InstallPlan of the namespace exists. catalog-operator numbers them.
+func Superseded(plan *operatorsv1alpha1.InstallPlan, others []*operatorsv1alpha1.InstallPlan) bool {
+	for _, other := range others {
+		if other.Namespace == plan.Namespace && other.Spec.Generation > plan.Spec.Generation {
+			return true
+		}
+	}
+	return false
+}
