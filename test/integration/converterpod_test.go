@@ -2,6 +2,7 @@ package integration
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -10,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -20,6 +22,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
@@ -60,6 +63,42 @@ func (c *converterPod) csv(name, image, crd string, versions ...string) *operato
 	}
 	container(csv).Image = image
 	return csv
+}
+
+// replaces is the rollout of a version: the pod of the previous one is deleted. Both listen at the same address.
+func (c *converterPod) replaces(csv string) {
+	c.Helper()
+	pods := c.kube.CoreV1().Pods(c.namespace)
+	c.must(pods.Delete(c.ctx, "server-0", metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}))
+	next := ownPod(c.env, "server-1")
+	next.GenerateName, next.Name = "", "server-1"
+	next.Labels = map[string]string{"app": "server", wellknown.LabelCSV: csv}
+	c.runs(kube.Create(c, pods, next))
+}
+
+// mounts reloads the Secret a while after each change, as a pod does with a mounted one.
+func (c *converterPod) mounts() {
+	client := c.kube.CoreV1().Secrets(c.namespace)
+	go func() {
+		tick := time.NewTicker(100 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			select {
+			case <-c.ctx.Done():
+				return
+			case <-tick.C:
+			}
+			secret, err := client.Get(c.ctx, servingSecret, metav1.GetOptions{})
+			if err != nil {
+				continue
+			}
+			if pair, err := tls.X509KeyPair(secret.Data[corev1.TLSCertKey], secret.Data[corev1.TLSPrivateKeyKey]); err == nil {
+				c.mutex.Lock()
+				c.loaded = pair
+				c.mutex.Unlock()
+			}
+		}
+	}()
 }
 
 // begins waits for the certificate, and then serves.

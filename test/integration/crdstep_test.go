@@ -118,10 +118,15 @@ type stepping struct {
 // test says so.
 func newStepping(t *testing.T, versions ...string) *stepping {
 	t.Helper()
+	return newSteppingWith(t, func(*controller.Options) {}, versions...)
+}
+
+func newSteppingWith(t *testing.T, change func(*controller.Options), versions ...string) *stepping {
+	t.Helper()
 	e := newEnv(t)
 	e.group("og", allNamespaces)
 	s := &stepping{env: e, crd: newValued(e, "levels", versions...), pod: playConverter(e, versions...)}
-	s.m = manageCRDs(e)
+	s.m = manageCRDs(e, change)
 	first := s.pod.csv("operator.v1", "example.com/server:1", s.crd.Name, versions...)
 	if len(versions) == 1 {
 		first.Spec.WebhookDefinitions = []operatorsv1alpha1.WebhookDescription{webhook("v.example.com", "server")}
@@ -150,6 +155,7 @@ func (s *stepping) rollOut(versions ...string) {
 	s.Helper()
 	has(s.env, "server", "operator.v2")
 	s.pod.upgrade(versions...)
+	s.pod.replaces("operator.v2")
 	setAvailable(s.env, "server", true)
 }
 

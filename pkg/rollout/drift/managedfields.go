@@ -3,6 +3,7 @@ package drift
 import (
 	"slices"
 	"strings"
+	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -52,6 +53,17 @@ func ConversionFields(entry metav1.ManagedFieldsEntry) *fieldpath.Set {
 		}
 	})
 	return fields
+}
+
+// ConversionWritten returns when the manager last wrote the conversion, if it owns the conversion; empty otherwise. The
+// time has a resolution of one second.
+func ConversionWritten(crd *apiextensionsv1.CustomResourceDefinition) string {
+	for _, entry := range crd.ManagedFields {
+		if entry.Manager == wellknown.FieldManager && entry.Subresource == "" && entry.Time != nil && !ConversionFields(entry).Empty() {
+			return entry.Time.UTC().Format(time.RFC3339)
+		}
+	}
+	return ""
 }
 
 func ownsConversion(live Object, manager string) bool {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
@@ -130,17 +131,24 @@ func KeptByFinalizers(o drift.Object) string {
 // Trust is the trust of a registration or conversion.
 type Trust struct {
 	Name       string // for messages: "ValidatingWebhookConfiguration v.example.com-1a2b"
-	Version    string // changes with the spec
+	Version    string // changes with what API servers call
 	CABundle   []byte
 	Generation int64
 	Object     drift.Object
 }
 
-// TrustOf uses the spec of an APIService as version: it has no generation, and its resourceVersion changes often.
+// TrustOf uses the spec of an APIService as version: it has no generation, and its resourceVersion changes often. Of a
+// CustomResourceDefinition it uses the conversion and when the manager wrote it: other clients change its generation,
+// and API servers know the conversion all the same.
 func TrustOf(o drift.Object, caBundle []byte) Trust {
 	version := fmt.Sprintf("%s/%d", o.GetUID(), o.GetGeneration())
-	if service, ok := o.(*apiregistrationv1.APIService); ok {
-		version += "/" + names.Hash(service.Spec.String())
+	switch o := o.(type) {
+	case *apiregistrationv1.APIService:
+		version += "/" + names.Hash(o.Spec.String())
+	case *apiextensionsv1.CustomResourceDefinition:
+		if written := drift.ConversionWritten(o); written != "" {
+			version = fmt.Sprintf("%s/%s", o.GetUID(), names.Hash(o.Spec.Conversion.String()+written))
+		}
 	}
 	return Trust{Name: drift.KeyOf(o), Version: version, CABundle: caBundle, Generation: GenerationOf(o), Object: o}
 }
