@@ -24,6 +24,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/live"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/metrics"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/originals"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/prober"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/records"
@@ -86,6 +87,7 @@ type Controller struct {
 	executor  *execute.Executor
 	reporter  *reporter.Reporter
 	groups    *groups.Reconciler
+	originals *originals.Revealer
 	uninstall *uninstall.Uninstaller
 }
 
@@ -131,6 +133,9 @@ func (c *Controller) wireReconcilers() {
 	c.groups = &groups.Reconciler{
 		Set: c.Set, Status: status, Namespaces: c.Namespaces, Caches: c.caches, Queue: c.queue,
 		LabelRefusals: &c.records.LabelRefusals, Handlers: c.handlers, Versions: c.versions,
+	}
+	c.originals = &originals.Revealer{
+		Set: c.Set, Caches: c.caches, Versions: c.versions, FieldContests: &c.records.FieldContests, Events: c.events, Log: c.log, Now: c.now,
 	}
 	c.uninstall = &uninstall.Uninstaller{
 		Set: c.Set, LiftRoles: c.LiftRoles, Namespaces: c.Namespaces, Events: c.events, Log: c.log,

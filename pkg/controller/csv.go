@@ -26,10 +26,10 @@ func (c *Controller) reconcileCSV(ctx context.Context, k queue.Key) (rollout.Req
 	csv := c.caches.CSVs.Get(k.Namespace, k.Name)
 	if csv == nil {
 		c.records.Repairs.Forget(types.NamespacedName{Namespace: k.Namespace, Name: k.Name})
-		return rollout.Requeue{}, nil
+		return c.originals.Reveal(ctx, k)
 	}
 	if !c.versions.Manages(csv) {
-		return rollout.Requeue{}, nil
+		return c.originals.Reveal(ctx, k)
 	}
 	if relatives := c.versions.LineageOf(csv); !relatives.Alone() || len(c.versions.Contenders(csv, relatives)) > 0 {
 		if !c.locks.TryLock(k) {

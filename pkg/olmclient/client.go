@@ -115,11 +115,18 @@ func kind[O, L any, P object[O], Q list[L]](client rest.Interface, resource, nam
 
 // NewInformer covers the namespace of the client, or all, with an index by namespace, and does not resync.
 func NewInformer[O any, P object[O], L runtime.Object](client *gentype.ClientWithList[P, L]) cache.SharedIndexInformer {
+	return NewSelectingInformer(client, "")
+}
+
+// NewSelectingInformer returns an informer of the objects whose labels a selector matches.
+func NewSelectingInformer[O any, P object[O], L runtime.Object](client *gentype.ClientWithList[P, L], labels string) cache.SharedIndexInformer {
 	source := &cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+			options.LabelSelector = labels
 			return client.List(ctx, options)
 		},
 		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+			options.LabelSelector = labels
 			return client.Watch(ctx, options)
 		},
 	}

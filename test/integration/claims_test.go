@@ -73,15 +73,16 @@ func TestUnmanaged(t *testing.T) {
 			})
 			c := csv("operator.v1", "server")
 			mark(c)
-			m.looksAfter(func() { c = e.create(c) })
+			c = e.create(c)
 			c.Status = operatorsv1alpha1.ClusterServiceVersionStatus{Phase: operatorsv1alpha1.CSVPhaseSucceeded, Reason: operatorsv1alpha1.CSVReasonCopied, Message: "by OLM"}
 			kube.UpdateStatus(e, e.olm.ClusterServiceVersions(e.namespace), c)
-			m.looksAgain("operator.v1")
+			m.looksAfter(func() { e.create(csv("later.v1", "later")) })
+			m.looksAgain("later.v1")
 			left := e.get("operator.v1")
 			same(e, "its status", left.Status, c.Status)
 			none(t, "finalizers", left.Finalizers)
 			same(t, "annotations", len(left.Annotations), 0)
-			none(t, "objects created for it", e.owned(derived))
+			none(t, "objects created for it", ownedBy(e, "operator.v1"))
 		})
 	}
 }

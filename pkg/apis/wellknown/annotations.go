@@ -67,6 +67,10 @@ const (
 	AnnotationPropagated = "olm-webhook-manager.io/propagated-annotations"
 )
 
+// AnnotationCopiedState, on a copy of a ClusterServiceVersion that the manager wrote, identifies the
+// state of the original that was copied. It is two hashes: of spec and metadata, and of the status.
+const AnnotationCopiedState = "olm-webhook-manager.io/copied-state"
+
 // AnnotationInstallation, on an object that bundle install created, is the installation as
 // NAMESPACE/PACKAGE: the operator's namespace and the bundle's package. The command removes an object
 // only if both this annotation and the record of the installation list it.

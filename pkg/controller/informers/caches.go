@@ -31,13 +31,15 @@ import (
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/clients"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/olmclient"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
 // Caches hold derived objects by their label, and other objects stripped to what decisions read.
 type Caches struct {
-	CSVs        Store[*operatorsv1alpha1.ClusterServiceVersion]
+	CSVs        Store[*operatorsv1alpha1.ClusterServiceVersion] // without the label of copies
+	Copies      Store[*Copy]                                    // with it
 	Groups      Store[*operatorsv1.OperatorGroup]
 	Rollouts    Store[*managerv1alpha1.WebhookRollout]
 	Namespaces  Store[*corev1.Namespace]
@@ -75,13 +77,15 @@ func NewCaches(clients clients.Set, namespaces []string) *Caches {
 	all := informers.NewSharedInformerFactory(clients.Kube, 0)
 	managed := informers.NewSharedInformerFactoryWithOptions(clients.Kube, 0, selecting(wellknown.LabelManaged+"=true"))
 	own := newLimited(clients.Kube, namespaces)
-	csvs := olmclient.NewInformer(clients.OLM.ClusterServiceVersions(metav1.NamespaceAll))
+	csvs := olmclient.NewSelectingInformer(clients.OLM.ClusterServiceVersions(metav1.NamespaceAll), csvspec.SelectUnlabelled)
+	copies := newCopyInformer(clients.Metadata)
 	groups := olmclient.NewInformer(clients.OLM.OperatorGroups(metav1.NamespaceAll))
 	rollouts := olmclient.NewInformer(clients.OLM.WebhookRollouts(metav1.NamespaceAll))
 	subscriptions := olmclient.NewInformer(clients.OLM.Subscriptions(metav1.NamespaceAll))
 	apis := aggregatorinformers.NewSharedInformerFactory(clients.Aggregator, 0)
 	extensions := extensionsinformers.NewSharedInformerFactory(clients.Extensions, 0)
 	return &Caches{
+		Copies:     NewStore[*Copy](asCopy, copies),
 		CSVs:       NewStore[*operatorsv1alpha1.ClusterServiceVersion](trimmedCSV, csvs),
 		Groups:     NewStore[*operatorsv1.OperatorGroup](withoutManagedFields, groups),
 		Rollouts:   NewStore[*managerv1alpha1.WebhookRollout](withoutManagedFields, rollouts),
@@ -114,7 +118,7 @@ func NewCaches(clients clients.Set, namespaces []string) *Caches {
 		ClusterRoleBindings: NewStore[*rbacv1.ClusterRoleBinding](unlessManaged(onlyGrant), all.Rbac().V1().ClusterRoleBindings().Informer()),
 		APIServices:         NewStore[*apiregistrationv1.APIService](unlessManaged(withoutManagedFields), apis.Apiregistration().V1().APIServices().Informer()),
 
-		factories: append(own.factories(), all, managed, extensions, olmclient.Informers{csvs, groups, rollouts, subscriptions}), aggregator: apis, Aggregation: &Aggregation{},
+		factories: append(own.factories(), all, managed, extensions, olmclient.Informers{csvs, copies, groups, rollouts, subscriptions}), aggregator: apis, Aggregation: &Aggregation{},
 	}
 }
 
@@ -140,7 +144,7 @@ type anyStore interface {
 
 func (c *Caches) stores() []anyStore {
 	return []anyStore{
-		c.CSVs, c.Subscriptions, c.Groups, c.Rollouts, c.Namespaces, c.Accounts, c.Deployments, c.Pods, c.Services, c.Slices, c.Secrets,
+		c.CSVs, c.Copies, c.Subscriptions, c.Groups, c.Rollouts, c.Namespaces, c.Accounts, c.Deployments, c.Pods, c.Services, c.Slices, c.Secrets,
 		c.Validating, c.Mutating, c.CRDs, c.Roles, c.ClusterRoles, c.RoleBindings, c.ClusterRoleBindings, c.APIServices,
 	}
 }

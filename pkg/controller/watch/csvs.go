@@ -10,6 +10,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/subscriptions"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/lineage"
@@ -46,6 +47,23 @@ func (h *Handlers) enqueueGroupOwners(owned []string) {
 func (h *Handlers) ownerExists(csv *operatorsv1alpha1.ClusterServiceVersion) {
 	for _, left := range h.Caches.APIServices.OfOwner(informers.OwnerID(csv.Namespace, csv.Name)) {
 		h.enqueueAPIServiceOwners(left.Spec.Group)
+	}
+}
+
+// copyChanged enqueues an original that the label of copies hides.
+func (h *Handlers) copyChanged(_, after drift.Object) {
+	if after != nil && after.(*informers.Copy).Finalized {
+		h.Queue.AddWithPriority(queue.CSVKey(after.GetNamespace(), after.GetName()), queue.Urgent)
+	}
+}
+
+// hidden enqueues a version that is not deleted, but got the label of copies. The order of the two watches is not known.
+func (h *Handlers) hidden(before, after drift.Object) {
+	if after != nil {
+		return
+	}
+	if labelled := h.Caches.Copies.Get(before.GetNamespace(), before.GetName()); labelled != nil {
+		h.copyChanged(nil, labelled)
 	}
 }
 

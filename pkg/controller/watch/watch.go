@@ -59,6 +59,8 @@ func (h *Handlers) Register() error {
 		{h.Caches.CSVs.Informers, h.VersionChanged},
 		{h.Caches.CSVs.Informers, h.apisChanged},
 		{h.Caches.CSVs.Informers, h.ClaimChanged},
+		{h.Caches.CSVs.Informers, h.hidden},
+		{h.Caches.Copies.Informers, h.copyChanged},
 		{h.Caches.Rollouts.Informers, h.ownersChanged},
 		{h.Caches.Deployments.Informers, h.deploymentChanged},
 		{h.Caches.Pods.Informers, h.ownersChanged},

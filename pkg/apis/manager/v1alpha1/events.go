@@ -62,6 +62,9 @@ const (
 	// EventNotMarked means that the finalizer or the scope annotations of the ClusterServiceVersion
 	// cannot be written. Nothing is installed.
 	EventNotMarked = "NotMarked"
+	// EventMarksOfCopyRemoved means that another client gave the ClusterServiceVersion the label or the
+	// annotation of a copy, by which managers ignore it, and that the manager removed them.
+	EventMarksOfCopyRemoved = "MarksOfCopyRemoved"
 	// EventPermissionsNotLifted means that --lift-roles could not grant a Role in a target namespace.
 	EventPermissionsNotLifted = "PermissionsNotLifted"
 	// EventComponentNotLabelled means that --with-olm cannot label an object of an operator, so that

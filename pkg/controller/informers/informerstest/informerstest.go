@@ -36,7 +36,7 @@ func Holding[T drift.Object](t testing.TB, kind T, objects ...T) informers.Store
 // Empty returns caches without objects.
 func Empty(t testing.TB) *informers.Caches {
 	return &informers.Caches{
-		CSVs: Holding(t, &operatorsv1alpha1.ClusterServiceVersion{}), Groups: Holding(t, &operatorsv1.OperatorGroup{}),
+		CSVs: Holding(t, &operatorsv1alpha1.ClusterServiceVersion{}), Copies: Holding(t, &informers.Copy{}), Groups: Holding(t, &operatorsv1.OperatorGroup{}),
 		Rollouts: Holding(t, &managerv1alpha1.WebhookRollout{}), Subscriptions: Holding(t, &operatorsv1alpha1.Subscription{}),
 		Namespaces: Holding(t, &corev1.Namespace{}), Accounts: Holding(t, &corev1.ServiceAccount{}), Pods: Holding(t, &corev1.Pod{}),
 		Deployments: Holding(t, &appsv1.Deployment{}), Services: Holding(t, &corev1.Service{}), Slices: Holding(t, &discoveryv1.EndpointSlice{}),

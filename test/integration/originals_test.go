@@ -1,0 +1,65 @@
+package integration
+
+import (
+	"fmt"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
+)
+
+// setMarks gives a ClusterServiceVersion labels and annotations, in JSON.
+func setMarks(e *env, csv, labels, annotations string) {
+	e.Helper()
+	kube.Patch(e, e.olm.ClusterServiceVersions(e.namespace), csv, types.MergePatchType,
+		fmt.Appendf(nil, `{"metadata": {"labels": {%s}, "annotations": {%s}}}`, labels, annotations))
+}
+
+// A client that may edit an original cannot hide it from the manager with the label of copies, which OLM v0 would take
+// as a reason to delete it.
+func TestNoMarkHidesAnOriginal(t *testing.T) {
+	for name, test := range map[string]struct{ labels, annotations string }{
+		"the label":              {`"olm.copiedFrom": "elsewhere"`, ``},
+		"the label, empty":       {`"olm.copiedFrom": ""`, ``},
+		"the annotation":         {``, `"olm.operatorNamespace": "elsewhere"`},
+		"all marks of our copy":  {`"olm.copiedFrom": "elsewhere"`, `"olm.operatorNamespace": "elsewhere", "olm-webhook-manager.io/copied-state": "1.2"`},
+		"while no manager works": {`"olm.copiedFrom": "elsewhere"`, `"olm.operatorNamespace": "elsewhere"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e, m := newRunningOperator(t)
+			stopped := name == "while no manager works"
+			if stopped {
+				m.stop()
+			}
+			setMarks(e, "operator.v1", test.labels, test.annotations)
+			if stopped {
+				m = e.manage()
+			}
+			e.eventually("the marks are removed", func() (bool, any) {
+				csv := e.get("operator.v1")
+				_, labelled := csv.Labels["olm.copiedFrom"]
+				return !labelled && csv.Annotations["olm.operatorNamespace"] == e.namespace, csv.ObjectMeta
+			})
+			e.must(e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations().Delete(e.ctx, e.registration("v.example.com").Name, metav1.DeleteOptions{}))
+			e.eventually("the webhook is registered again", func() (bool, any) { return len(e.owned(clusterScoped)) == 1, nil })
+			setMarks(e, "operator.v1", test.labels, test.annotations)
+			e.uninstall("operator.v1")
+			leavesNothing(e)
+		})
+	}
+}
+
+// The manager does not remove the label without limit.
+func TestLabelOfCopiesIsContested(t *testing.T) {
+	e, m := newRunningOperator(t)
+	label := func() { setMarks(e, "operator.v1", `"olm.copiedFrom": "elsewhere"`, ``) }
+	for range 4 {
+		label()
+		e.eventually("the label is removed", func() (bool, any) { return e.get("operator.v1").Labels["olm.copiedFrom"] == "", nil })
+	}
+	m.emits("Warning Contested")
+	m.looksAfter(label)
+	same(t, "the label while the manager pauses", e.get("operator.v1").Labels["olm.copiedFrom"], "elsewhere")
+}
