@@ -31,6 +31,26 @@ func Targets(group *operatorsv1.OperatorGroup, namespaces []*corev1.Namespace) (
 	return matched, nil
 }
 
+// Covers reports whether the group of a namespace, with some groups, targets another Namespace, and whether it targets all.
+// A namespace without a scope (ForNamespace) covers none. The cost does not depend on the number of Namespaces.
+func Covers(groups []*operatorsv1.OperatorGroup, target *corev1.Namespace) (covers, everywhere bool) {
+	live := notDeleting(groups)
+	if len(live) != 1 {
+		return false, false
+	}
+	wanted, err := selectionOf(live[0])
+	switch {
+	case err != nil:
+		return false, false
+	case wanted.everything():
+		return true, true
+	case len(wanted.names) > 0:
+		return slices.Contains(wanted.names, target.Name), false
+	default:
+		return wanted.matches(target), false
+	}
+}
+
 // Concerns reports whether a change of a Namespace may change the targets. nil is for none.
 func Concerns(group *operatorsv1.OperatorGroup, before, after *corev1.Namespace) bool {
 	wanted, err := selectionOf(group)

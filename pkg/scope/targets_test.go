@@ -153,3 +153,32 @@ func TestSelectionKeys(t *testing.T) {
 		}
 	}
 }
+
+// Covers answers for one Namespace what ForNamespace answers for all.
+func TestCovers(t *testing.T) {
+	red, blue := namespaceOf("red", "team", "red"), namespaceOf("blue", "team", "blue")
+	for name, test := range map[string]struct {
+		groups     []*operatorsv1.OperatorGroup
+		everywhere bool
+	}{
+		"no group":                     {nil, false},
+		"all":                          {[]*operatorsv1.OperatorGroup{groupOf("og")}, true},
+		"names":                        {[]*operatorsv1.OperatorGroup{groupOf("og", targeting("other", "red"))}, false},
+		"a selector":                   {[]*operatorsv1.OperatorGroup{groupOf("og", selecting(team("red")))}, false},
+		"a selector that matches all":  {[]*operatorsv1.OperatorGroup{groupOf("og", selecting(anyTeam))}, false},
+		"a selector that is not valid": {[]*operatorsv1.OperatorGroup{groupOf("og", selecting(invalidSelector))}, false},
+		"two groups":                   {[]*operatorsv1.OperatorGroup{groupOf("a"), groupOf("b")}, false},
+		"a group that is deleted":      {[]*operatorsv1.OperatorGroup{groupOf("a", deleted)}, false},
+		"two, one of which is deleted": {[]*operatorsv1.OperatorGroup{groupOf("a", deleted), groupOf("b", targeting("blue"))}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, failure := ForNamespace("operators", test.groups, []*corev1.Namespace{red, blue})
+			for _, namespace := range []*corev1.Namespace{red, blue} {
+				covers, everywhere := Covers(test.groups, namespace)
+				want := failure == nil && (slices.Contains(s.Namespaces, "") || slices.Contains(s.Namespaces, namespace.Name))
+				same(t, "covers "+namespace.Name, want, covers)
+				same(t, "covers all", test.everywhere, everywhere)
+			}
+		})
+	}
+}
