@@ -78,6 +78,11 @@ func (c *Client) OperatorGroups(namespace string) *gentype.ClientWithList[*opera
 	return kind[operatorsv1.OperatorGroup, operatorsv1.OperatorGroupList](c.operatorsV1, "operatorgroups", namespace)
 }
 
+// OLMConfigs returns the client of the OLMConfigs, which have no namespace.
+func (c *Client) OLMConfigs() *gentype.ClientWithList[*operatorsv1.OLMConfig, *operatorsv1.OLMConfigList] {
+	return kind[operatorsv1.OLMConfig, operatorsv1.OLMConfigList](c.operatorsV1, "olmconfigs", metav1.NamespaceAll)
+}
+
 // ClusterServiceVersions returns the client of the ClusterServiceVersions in a namespace.
 func (c *Client) ClusterServiceVersions(namespace string) *gentype.ClientWithList[*operatorsv1alpha1.ClusterServiceVersion, *operatorsv1alpha1.ClusterServiceVersionList] {
 	return kind[operatorsv1alpha1.ClusterServiceVersion, operatorsv1alpha1.ClusterServiceVersionList](c.operatorsV1alpha1, "clusterserviceversions", namespace)
