@@ -65,6 +65,9 @@ const (
 	// EventMarksOfCopyRemoved means that another client gave the ClusterServiceVersion the label or the
 	// annotation of a copy, by which managers ignore it, and that the manager removed them.
 	EventMarksOfCopyRemoved = "MarksOfCopyRemoved"
+	// EventCopyRefused means that the API server refused the copy of the ClusterServiceVersion in a
+	// target namespace.
+	EventCopyRefused = "CopyRefused"
 	// EventPermissionsNotLifted means that --lift-roles could not grant a Role in a target namespace.
 	EventPermissionsNotLifted = "PermissionsNotLifted"
 	// EventComponentNotLabelled means that --with-olm cannot label an object of an operator, so that

@@ -24,15 +24,14 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/metrics"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/prober"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/subscriptions"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/olmoperator"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/olmoperator/csvmetrics"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 )
 
 type runOptions struct {
 	controller controller.Options
 	withOLM    bool
-	election   string // the namespace of the Lease
+	protected  []string // namespaces that keep copies
+	election   string   // the namespace of the Lease
 	gate       string
 	probe      string
 	kubeconfig string
@@ -59,6 +58,7 @@ func NewRunCommand() *cobra.Command {
 	f.BoolVar(&o.controller.LiftRoles, "lift-roles", false, "grant the permissions of a ClusterServiceVersion and the rules of its bundle's Roles in all target namespaces of its OperatorGroup (apply manifests/lift-roles)")
 	f.BoolVar(&o.withOLM, "with-olm", false, "do everything that OLM's catalogs, consoles and users expect of olm-operator, which must not run; implies --lift-roles (apply manifests/with-olm)")
 	addProxyFlags(f, &o.controller.Proxy)
+	f.StringSliceVar(&o.protected, "protected-copied-csv-namespaces", []string{"openshift"}, "namespaces that keep the copies of operators of all namespaces although OLMConfig disables copies (with --with-olm)")
 	f.IntVar(&o.controller.Workers, "workers", o.controller.Workers, "number of objects that are reconciled concurrently")
 	f.StringVar(&o.election, "leader-election-namespace", os.Getenv("POD_NAMESPACE"), "namespace of the leader election Lease (default: $POD_NAMESPACE); empty: no leader election")
 	f.StringVar(&o.kubeconfig, "kubeconfig", "", "path of a kubeconfig (default: $KUBECONFIG, else the pod's service account)")
@@ -126,14 +126,9 @@ func run(ctx context.Context, o runOptions) error {
 	if err != nil {
 		return err
 	}
-	all := olmoperator.Controllers{c}
-	if o.withOLM {
-		all = append(all, csvmetrics.New(registry, c.Versions()))
-		added, err := inPlaceOfOLM(clients, c.Caches(), events, logrus.NewEntry(log))
-		if err != nil {
-			return err
-		}
-		all = append(all, added...)
+	all, err := allControllers(o, clients, c, registry, events, logrus.NewEntry(log))
+	if err != nil {
+		return err
 	}
 	elector, err := newElector(clients.Kube, o.election, log, all.Run)
 	if err != nil {
