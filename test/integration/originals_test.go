@@ -35,7 +35,7 @@ func TestNoMarkHidesAnOriginal(t *testing.T) {
 			}
 			setMarks(e, "operator.v1", test.labels, test.annotations)
 			if stopped {
-				m = e.manage()
+				e.manage()
 			}
 			e.eventually("the marks are removed", func() (bool, any) {
 				csv := e.get("operator.v1")

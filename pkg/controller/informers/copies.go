@@ -25,7 +25,7 @@ type Copy struct {
 
 // DeepCopyObject implements runtime.Object.
 func (c *Copy) DeepCopyObject() runtime.Object {
-	return &Copy{TypeMeta: c.TypeMeta, ObjectMeta: *c.ObjectMeta.DeepCopy(), Marks: c.Marks}
+	return &Copy{TypeMeta: c.TypeMeta, ObjectMeta: *c.DeepCopy(), Marks: c.Marks}
 }
 
 // newCopyInformer receives only metadata: a ClusterServiceVersion has up to a megabyte.
