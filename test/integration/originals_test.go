@@ -7,6 +7,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/clients"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/uninstall"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
@@ -62,4 +67,17 @@ func TestLabelOfCopiesIsContested(t *testing.T) {
 	m.emits("Warning Contested")
 	m.looksAfter(label)
 	same(t, "the label while the manager pauses", e.get("operator.v1").Labels["olm.copiedFrom"], "elsewhere")
+}
+
+// The removal of the manager does not leave an original with the label of copies and the finalizer behind, and does not
+// modify copies.
+func TestManagerRemovedWithLabelledOriginal(t *testing.T) {
+	e, m := newRunningOperator(t)
+	m.stop()
+	setMarks(e, "operator.v1", `"olm.copiedFrom": "elsewhere"`, `"olm.operatorNamespace": "elsewhere"`)
+	copied := asByOLM(e, csv("copy.v1", "server"), "elsewhere", func(*operatorsv1alpha1.ClusterServiceVersion) {})
+	e.must(uninstall.Manager(e.ctx, installtest.OrPanic(clients.New(cluster.Config())), logger(), e.namespace))
+	registersNothing(e)
+	none(t, "finalizers", e.get("operator.v1").Finalizers)
+	same(t, "resourceVersion of the copy", e.get("copy.v1").ResourceVersion, copied.ResourceVersion)
 }

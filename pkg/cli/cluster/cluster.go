@@ -26,6 +26,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/doctor"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/olmclient"
 )
 
@@ -139,19 +140,25 @@ func (c *Cluster) apiServices(ctx context.Context) ([]doctor.Webhook, error) {
 
 // owners are the existing ClusterServiceVersions, as labels name them.
 func (c *Cluster) owners(ctx context.Context) (owners map[types.NamespacedName]bool, unknown bool, err error) {
-	csvs, unknown, err := c.csvs(ctx, metav1.NamespaceAll)
 	owners = map[types.NamespacedName]bool{}
-	for _, csv := range csvs {
-		owners[doctor.OwnerNamed(csv.Namespace, csv.Name)] = true
+	list, err := c.Metadata.Resource(ClusterServiceVersions).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		unknown, err = c.isUnknownKind(ctx, err, ClusterServiceVersions)
+		return owners, unknown, err
 	}
-	return owners, unknown, err
+	for _, csv := range list.Items {
+		if marks := csvspec.MarksOf(&csv); !marks.Labelled || marks.Finalized { // a copy owns nothing
+			owners[doctor.OwnerNamed(csv.Namespace, csv.Name)] = true
+		}
+	}
+	return owners, false, nil
 }
 
-// csvs are the ClusterServiceVersions of a namespace. A cluster need not know the kind.
+// csvs are the ClusterServiceVersions of a namespace, except copies. A cluster need not know the kind.
 func (c *Cluster) csvs(ctx context.Context, namespace string) (all []operatorsv1alpha1.ClusterServiceVersion, unknown bool, err error) {
-	list, err := c.OLM.ClusterServiceVersions(namespace).List(ctx, metav1.ListOptions{})
+	list, err := c.OLM.ClusterServiceVersions(namespace).List(ctx, metav1.ListOptions{LabelSelector: csvspec.SelectUnlabelled})
 	if err != nil {
-		unknown, err = c.isUnknownKind(ctx, err, operatorsv1alpha1.SchemeGroupVersion.WithResource("clusterserviceversions"))
+		unknown, err = c.isUnknownKind(ctx, err, ClusterServiceVersions)
 		return nil, unknown, err
 	}
 	return list.Items, false, nil

@@ -8,6 +8,7 @@ import (
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/tools/cache"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/olmclient"
 )
 
@@ -32,7 +33,7 @@ func (c *Cluster) Watch(ctx context.Context, namespace string, atLeast time.Dura
 	kube := informers.NewSharedInformerFactory(c.Kube, 0)
 	olm := olmclient.Informers{
 		olmclient.NewInformer(c.OLM.WebhookRollouts(namespace)),
-		olmclient.NewInformer(c.OLM.ClusterServiceVersions(namespace)),
+		olmclient.NewSelectingInformer(c.OLM.ClusterServiceVersions(namespace), csvspec.SelectUnlabelled),
 	}
 	for _, informer := range append(olm,
 		kube.Admissionregistration().V1().ValidatingWebhookConfigurations().Informer(),

@@ -22,6 +22,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/live"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/write"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
 )
 
@@ -94,13 +95,39 @@ func (u *Uninstaller) finalizedCSVs(ctx context.Context) (all []*operatorsv1alph
 		namespaces = []string{metav1.NamespaceAll}
 	}
 	for _, namespace := range namespaces {
-		list, err := u.OLM.ClusterServiceVersions(namespace).List(ctx, metav1.ListOptions{})
+		list, err := u.OLM.ClusterServiceVersions(namespace).List(ctx, metav1.ListOptions{LabelSelector: csvspec.SelectUnlabelled})
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, live.Pointers(list.Items)...)
+		labelled, err := u.labelledOriginals(ctx, namespace)
+		if err != nil {
+			return nil, err
+		}
+		all = slices.Concat(all, live.Pointers(list.Items), labelled)
 	}
 	return slices.DeleteFunc(all, isReleased), nil
+}
+
+// labelledOriginals returns those that only have the label of copies. There can be thousands of copies.
+func (u *Uninstaller) labelledOriginals(ctx context.Context, namespace string) (all []*operatorsv1alpha1.ClusterServiceVersion, err error) {
+	client := u.Metadata.Resource(operatorsv1alpha1.SchemeGroupVersion.WithResource("clusterserviceversions")).Namespace(namespace)
+	list, err := client.List(ctx, metav1.ListOptions{LabelSelector: csvspec.SelectLabelled})
+	if err != nil {
+		return nil, err
+	}
+	for _, labelled := range list.Items {
+		if !csvspec.MarksOf(&labelled).Finalized {
+			continue
+		}
+		csv, err := u.OLM.ClusterServiceVersions(labelled.Namespace).Get(ctx, labelled.Name, metav1.GetOptions{})
+		if err != nil && !apierrors.IsNotFound(err) {
+			return nil, err
+		}
+		if err == nil {
+			all = append(all, csv)
+		}
+	}
+	return all, nil
 }
 
 // stopManagingLatest reads everything again after a conflict: writes name the version of the object that was read.
@@ -124,8 +151,9 @@ func (u *Uninstaller) stopManagingLatest(ctx context.Context, csv *operatorsv1al
 	return inUse, refused, err
 }
 
+// isReleased is true for copies, which have no finalizer.
 func isReleased(csv *operatorsv1alpha1.ClusterServiceVersion) bool {
-	return csv.IsCopied() || !slices.Contains(csv.Finalizers, wellknown.FinalizerCSV)
+	return !slices.Contains(csv.Finalizers, wellknown.FinalizerCSV)
 }
 
 // stopManaging returns why the finalizer stays: a conversion in use, and refused requests.
