@@ -108,7 +108,7 @@ func (u *Uninstaller) finalizedCSVs(ctx context.Context) (all []*operatorsv1alph
 	return slices.DeleteFunc(all, isReleased), nil
 }
 
-// labelledOriginals returns those that only have the label of copies. There can be thousands of copies.
+// labelledOriginals returns originals that only have the label of copies. There can be thousands of copies.
 func (u *Uninstaller) labelledOriginals(ctx context.Context, namespace string) (all []*operatorsv1alpha1.ClusterServiceVersion, err error) {
 	client := u.Metadata.Resource(operatorsv1alpha1.SchemeGroupVersion.WithResource("clusterserviceversions")).Namespace(namespace)
 	list, err := client.List(ctx, metav1.ListOptions{LabelSelector: csvspec.SelectLabelled})

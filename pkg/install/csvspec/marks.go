@@ -18,7 +18,7 @@ const (
 	SelectUnlabelled = "!" + operatorsv1alpha1.CopiedLabelKey
 )
 
-// Marks are the metadata by which a copy of a ClusterServiceVersion (CSV) is told from an original.
+// Marks are the metadata that distinguish a copy of a ClusterServiceVersion (CSV) from an original.
 type Marks struct {
 	// Labelled is set if the CSV has the label of copies.
 	Labelled bool
