@@ -81,11 +81,17 @@ func (c *Controller) facts(name cache.ObjectName) plan.Facts {
 		covers, all := scope.Covers(c.caches.Groups.In(csv.Namespace), facts.Namespace)
 		facts.Candidates = append(facts.Candidates, plan.Candidate{CSV: csv, State: c.states.of(csv), Covers: covers, Everywhere: all})
 	}
-	if facts.Copy != nil {
-		source := c.caches.Copies.Get(facts.Copy.CopiedFrom, name.Name)
-		facts.Hidden = source != nil && source.Finalized
-	}
+	facts.Hidden = facts.Copy != nil && c.isHidden(cache.NewObjectName(facts.Copy.CopiedFrom, name.Name))
 	return facts
+}
+
+// isHidden reports whether a ClusterServiceVersion with the finalizer of originals has marks of a copy.
+func (c *Controller) isHidden(original cache.ObjectName) bool {
+	if labelled := c.caches.Copies.Get(original.Namespace, original.Name); labelled != nil {
+		return labelled.Finalized
+	}
+	csv := c.caches.CSVs.Get(original.Namespace, original.Name)
+	return csv != nil && csv.IsCopied() && csvspec.MarksOf(csv).Finalized
 }
 
 // existing returns a copy, or whether an original has the name. A copy whose label another client removed is in the cache

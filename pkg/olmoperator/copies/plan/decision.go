@@ -40,7 +40,7 @@ type Facts struct {
 	Everywhere Switch
 	// Protected is set if the namespace keeps these copies.
 	Protected bool
-	// Hidden is set if the original of the copy exists, but another client gave it the label of copies.
+	// Hidden is set if the original of the copy exists, but another client gave it the marks of a copy.
 	Hidden bool
 	// Written is the latest write of this process, unless it deleted the copy.
 	Written Written
