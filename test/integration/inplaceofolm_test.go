@@ -45,6 +45,6 @@ func claiming(c *operatorsv1alpha1.ClusterServiceVersion, version string, defini
 	return c
 }
 
-func policy(group, resource string, verbs ...string) rbacv1.PolicyRule {
+func policyRule(group, resource string, verbs ...string) rbacv1.PolicyRule {
 	return rbacv1.PolicyRule{APIGroups: []string{group}, Resources: []string{resource}, Verbs: verbs}
 }

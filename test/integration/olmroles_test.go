@@ -211,7 +211,7 @@ func TestRolesOfOLMAreAdopted(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{
 			"olm.managed": "true", "rbac.authorization.k8s.io/aggregate-to-edit": "true", "example.com/team": "blue",
 		}, OwnerReferences: []metav1.OwnerReference{{APIVersion: "apiextensions.k8s.io/v1", Kind: "customresourcedefinition", Name: crd.Name, UID: crd.UID}}},
-		Rules: []rbacv1.PolicyRule{policy(crd.Spec.Group, "gears", "create", "update", "patch", "delete")},
+		Rules: []rbacv1.PolicyRule{policyRule(crd.Spec.Group, "gears", "create", "update", "patch", "delete")},
 	})
 	m := manageInPlaceOfOLM(e)
 	e.install(claiming(csv("operator.v1", "server"), "v1", crd.Name))
@@ -285,7 +285,7 @@ func TestOperatorWithoutACatalog(t *testing.T) {
 	crd := newCRD(e, "gears", "v1")
 	serviceAccount(e, &corev1.ServiceAccount{ObjectMeta: named("account")})
 	m := manageInPlaceOfOLM(e)
-	manages := policy(crd.Spec.Group, "gears", "get", "list", "watch", "update")
+	manages := policyRule(crd.Spec.Group, "gears", "get", "list", "watch", "update")
 	role := rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: e.namespace + "-gears"}
 	kube.CreateTemporary(e, e.kube.RbacV1().ClusterRoles(), &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: role.Name}, Rules: []rbacv1.PolicyRule{manages}})
 	kube.Create(e, e.kube.RbacV1().RoleBindings(e.namespace), &rbacv1.RoleBinding{ObjectMeta: named("gears"), Subjects: accountAsSubject(e), RoleRef: role})
@@ -310,7 +310,7 @@ func TestUsersOfAnAPIService(t *testing.T) {
 	a.start()
 	e.succeeds("operator.v1")
 	becomes(e, "the ClusterRoles of the APIService", func() []string { return rolesOfAPI(e, resource+"-v1-") }, []string{"admin", "edit", "view"})
-	same(t, "rules", clusterRole(e, resource+"-v1-view").Rules, []rbacv1.PolicyRule{policy(a.group, resource, "get", "list", "watch")})
+	same(t, "rules", clusterRole(e, resource+"-v1-view").Rules, []rbacv1.PolicyRule{policyRule(a.group, resource, "get", "list", "watch")})
 	same(t, "the owner", clusterRole(e, resource+"-v1-view").OwnerReferences[0].UID, a.registered().UID)
 }
 

@@ -105,7 +105,9 @@ func (r *Reporter) enqueue(plan *operatorsv1alpha1.InstallPlan) {
 	}
 	for _, value := range r.webhookValues(found) {
 		for _, csv := range r.caches.CSVs.By(byWebhook, value) {
-			r.loop.Add(cache.MetaObjectToName(csv))
+			if found.In(csv.Namespace) {
+				r.loop.Add(cache.MetaObjectToName(csv))
+			}
 		}
 	}
 }
@@ -151,7 +153,8 @@ func (r *Reporter) blocked(rollout *managerv1alpha1.WebhookRollout) []*operators
 		}
 	}
 	all = slices.DeleteFunc(all, func(plan *operatorsv1alpha1.InstallPlan) bool {
-		return obstacle.Superseded(plan, r.plans.In(plan.Namespace))
+		found, _ := obstacle.Of(plan)
+		return !found.In(rollout.Namespace) || obstacle.Superseded(plan, r.plans.In(plan.Namespace))
 	})
 	slices.SortFunc(all, func(a, b *operatorsv1alpha1.InstallPlan) int {
 		return strings.Compare(obstacle.Title(a), obstacle.Title(b))

@@ -20,6 +20,8 @@ type Obstacle struct {
 	Webhook string
 	// Converted is the kind whose objects could not be converted; empty for another webhook.
 	Converted schema.GroupKind
+	// Namespace is that of the Service of the webhook; empty if the message does not have it.
+	Namespace string
 	// Cause is why the webhook could not be called.
 	Cause string
 	// Step is the kind and name of the object of the step; empty if it is not known.
@@ -34,6 +36,7 @@ type Obstacle struct {
 var (
 	uncalled    = regexp.MustCompile(`failed calling webhook "([^"]{1,253})"(?:: |; )([^\n]*)`)
 	unconverted = regexp.MustCompile(`conversion webhook for ([^\s,]{1,317}), Kind=([A-Za-z0-9-]{1,63}) failed: ([^\n]*)`)
+	ofService   = regexp.MustCompile(`https://[a-z0-9-]{1,63}\.([a-z0-9-]{1,63})\.svc[:/]`)
 )
 
 const maxCause = 300
@@ -45,6 +48,9 @@ func Of(plan *operatorsv1alpha1.InstallPlan) (Obstacle, bool) {
 		return Obstacle{}, false
 	}
 	text := plan.Status.Message
+	if found := ofService.FindStringSubmatch(text); found != nil {
+		o.Namespace = found[1]
+	}
 	if found := uncalled.FindStringSubmatch(text); found != nil {
 		o.Webhook, o.Cause = found[1], csvstatus.Shorten(found[2], maxCause, "")
 		return o, true
@@ -55,6 +61,9 @@ func Of(plan *operatorsv1alpha1.InstallPlan) (Obstacle, bool) {
 	}
 	return Obstacle{}, false
 }
+
+// In reports whether the webhook can be that of an operator in a namespace. Operators can have webhooks of the same name.
+func (o Obstacle) In(namespace string) bool { return o.Namespace == "" || o.Namespace == namespace }
 
 // firstOpen returns the step that failed: catalog-operator executes the steps in their order.
 func firstOpen(steps []*operatorsv1alpha1.Step) string {

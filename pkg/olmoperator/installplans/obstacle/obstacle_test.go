@@ -43,10 +43,10 @@ func TestOf(t *testing.T) {
 		message string
 		want    Obstacle
 	}{
-		"a webhook that is not called": {installing, refused, Obstacle{Webhook: "v.shop.io", Cause: "failed to call webhook: " + cause, Step: "ConfigMap settings"}},
-		"a plan that has failed":       {failed, refused, Obstacle{Webhook: "v.shop.io", Cause: "failed to call webhook: " + cause, Step: "ConfigMap settings", Failed: true}},
+		"a webhook that is not called": {installing, refused, Obstacle{Webhook: "v.shop.io", Namespace: "shop", Cause: "failed to call webhook: " + cause, Step: "ConfigMap settings"}},
+		"a plan that has failed":       {failed, refused, Obstacle{Webhook: "v.shop.io", Namespace: "shop", Cause: "failed to call webhook: " + cause, Step: "ConfigMap settings", Failed: true}},
 		"a conversion webhook": {installing, unreadable, Obstacle{
-			Converted: schema.GroupKind{Group: "shop.io", Kind: "Thing"}, Cause: strings.ReplaceAll(strings.ReplaceAll(cause, "validate", "convert"), "10s", "30s"), Step: "ConfigMap settings",
+			Converted: schema.GroupKind{Group: "shop.io", Kind: "Thing"}, Namespace: "shop", Cause: strings.ReplaceAll(strings.ReplaceAll(cause, "validate", "convert"), "10s", "30s"), Step: "ConfigMap settings",
 		}},
 		"without details":           {installing, `failed calling webhook "v.shop.io"; no further details available`, Obstacle{Webhook: "v.shop.io", Cause: "no further details available", Step: "ConfigMap settings"}},
 		"a webhook that denies":     {installing, denied, Obstacle{}},
@@ -84,6 +84,12 @@ func TestMessage(t *testing.T) {
 			installtest.Same(t, "the message", test.want, o.Message(plan, csv))
 		})
 	}
+}
+
+func TestIn(t *testing.T) {
+	installtest.Same(t, "the namespace of the Service", true, Obstacle{Namespace: "shop"}.In("shop"))
+	installtest.Same(t, "a webhook of the same name elsewhere", false, Obstacle{Namespace: "shop"}.In("mall"))
+	installtest.Same(t, "a message without a Service", true, Obstacle{}.In("mall"))
 }
 
 func TestSuperseded(t *testing.T) {
