@@ -14,8 +14,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 )
 
-// versionsHeld returns which versions of converted definitions are not served, although a client added them. Those that
-// the ClusterServiceVersion itself waits for are in its phase.
+// versionsHeld returns which versions of converted definitions are not served, although a client added them. The phase
+// reports versions that the ClusterServiceVersion itself waits for.
 func (r *reporter) versionsHeld() string {
 	var messages []string
 	for _, name := range slices.Sorted(maps.Keys(r.Observed.CRDs)) {

@@ -115,7 +115,7 @@ type stepping struct {
 }
 
 // newStepping has operator.v1, which converts its versions if there are several. Its Deployment becomes available when a
-// test says so.
+// test makes it available.
 func newStepping(t *testing.T, versions ...string) *stepping {
 	t.Helper()
 	return newSteppingWith(t, func(*controller.Options) {}, versions...)

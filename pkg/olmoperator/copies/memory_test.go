@@ -18,7 +18,7 @@ var (
 	name = cache.NewObjectName("shop", "op.v1")
 )
 
-// A created copy is not created again before the caches show it, or for ever.
+// While the caches do not show a created copy, no second one is created. This ends after a time.
 func TestUnseenCreation(t *testing.T) {
 	w := newWritten()
 	installtest.Same(t, "nothing is written", plan.Written{}, w.of(name, noon))

@@ -32,7 +32,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
-// Reporter reconciles ClusterServiceVersions: those that declare a webhook which an InstallPlan cannot continue without.
+// Reporter reconciles the ClusterServiceVersions with a webhook that an InstallPlan cannot continue without.
 type Reporter struct {
 	olm    *olmclient.Client
 	caches *informers.Caches
