@@ -193,7 +193,7 @@ type readers struct {
 	*env
 	crd    *apiextensionsv1.CustomResourceDefinition
 	value  string
-	during context.Context //nolint:containedctx // It ends the reads.
+	during context.Context
 	cancel context.CancelFunc
 	ended  sync.WaitGroup
 

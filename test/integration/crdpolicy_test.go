@@ -130,11 +130,6 @@ func (p *policed) patches(kind types.PatchType, text string, options metav1.Patc
 	p.must(err)
 }
 
-func (p *policed) finalize() {
-	_, err := extensions(p.env).ApiextensionsV1().CustomResourceDefinitions().Patch(context.WithoutCancel(p.ctx), p.crd.Name, types.MergePatchType, []byte(`{"metadata": {"finalizers": null}}`), metav1.PatchOptions{})
-	p.must(err)
-}
-
 func withoutConversion(c *apiextensionsv1.CustomResourceDefinition) { c.Spec.Conversion = nil }
 
 func servingOnly(versions ...string) func(*apiextensionsv1.CustomResourceDefinition) {

@@ -4,7 +4,6 @@ package obstacle
 import (
 	"fmt"
 	"regexp"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -82,23 +81,28 @@ func Title(plan *operatorsv1alpha1.InstallPlan) string {
 
 // Message names the InstallPlan, the webhook of a ClusterServiceVersion, the cause, and the next step.
 func (o Obstacle) Message(plan *operatorsv1alpha1.InstallPlan, csv *operatorsv1alpha1.ClusterServiceVersion) string {
-	var text strings.Builder
-	fmt.Fprintf(&text, "%s cannot continue", Title(plan))
+	step := ""
 	if o.Step != "" {
-		fmt.Fprintf(&text, " with the step of %s", o.Step)
+		step = " with the step of " + o.Step
 	}
-	fmt.Fprintf(&text, ": API servers cannot call %s of ClusterServiceVersion %s/%s: %s. ", o.webhook(), csv.Namespace, csv.Name, o.Cause)
-	fmt.Fprintf(&text, "Run `kubectl -n %s describe webhookrollouts.olm-webhook-manager.io %s` to see what its pods lack", csv.Namespace, csv.Name)
-	if o.Webhook != "" {
-		fmt.Fprintf(&text, ", or disable the webhook by the annotation %s in the config of its Subscription", wellknown.AnnotationDisabledWebhooks)
+	return fmt.Sprintf("%s cannot continue%s: API servers cannot call %s of ClusterServiceVersion %s/%s: %s. %s. %s",
+		Title(plan), step, o.webhook(), csv.Namespace, csv.Name, o.Cause, o.remedy(csv), o.next(plan))
+}
+
+func (o Obstacle) remedy(csv *operatorsv1alpha1.ClusterServiceVersion) string {
+	describe := fmt.Sprintf("Run `kubectl -n %s describe webhookrollouts.olm-webhook-manager.io %s` to see what its pods lack", csv.Namespace, csv.Name)
+	if o.Webhook == "" {
+		return describe
 	}
-	if o.Failed {
-		fmt.Fprintf(&text, ". Then run `kubectl -n %s patch installplans.operators.coreos.com %s --subresource=status --type=merge -p '{\"status\":{\"phase\":\"Installing\"}}'`, so that catalog-operator continues",
-			plan.Namespace, plan.Name)
-	} else {
-		text.WriteString(". catalog-operator tries again for a minute, and then gives up")
+	return fmt.Sprintf("%s, or disable the webhook by the annotation %s in the config of its Subscription", describe, wellknown.AnnotationDisabledWebhooks)
+}
+
+func (o Obstacle) next(plan *operatorsv1alpha1.InstallPlan) string {
+	if !o.Failed {
+		return "catalog-operator tries again for a minute, and then gives up"
 	}
-	return text.String()
+	return fmt.Sprintf("Then run `kubectl -n %s patch installplans.operators.coreos.com %s --subresource=status --type=merge -p '{\"status\":{\"phase\":\"Installing\"}}'`, so that catalog-operator continues",
+		plan.Namespace, plan.Name)
 }
 
 func (o Obstacle) webhook() string {
