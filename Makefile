@@ -135,6 +135,10 @@ e2e: programs ## Run the tests that need a cluster: one from source, or KUBECONF
 e2e-olm: ## Run the tests with OLM's catalog-operator and package-server, on a cluster as for e2e
 	./hack/e2e-olm.sh
 
+.PHONY: e2e-olm-suite
+e2e-olm-suite: ## Run OLM's own end-to-end tests with olm-operator and with the manager: OLM=DIRECTORY is a checkout
+	OLM="$(OLM)" ./hack/olm-suite.sh
+
 .PHONY: timeline
 timeline: programs ## Draw docs/rotation.svg: a rotation on the real cluster
 	./hack/e2e.sh -run 'TestRotationUnderLoad/a_server_that_reloads' -timeline $(CURDIR)/docs/rotation.svg

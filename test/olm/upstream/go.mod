@@ -7,6 +7,7 @@ tool (
 	github.com/operator-framework/operator-lifecycle-manager/cmd/olm
 	github.com/operator-framework/operator-lifecycle-manager/cmd/package-server
 	github.com/operator-framework/operator-lifecycle-manager/util/cpb
+	github.com/operator-framework/operator-registry/cmd/configmap-server
 	github.com/operator-framework/operator-registry/cmd/opm
 )
 

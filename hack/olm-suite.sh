@@ -1,0 +1,71 @@
+#!/usr/bin/env bash
+# olm-suite.sh: runs OLM's own end-to-end tests with olm-operator, and again with the manager in its place, each on an
+# empty cluster from source. It prints what passed, failed and was skipped. make e2e-olm-suite names the variables.
+#
+#   OLM       a checkout of github.com/operator-framework/operator-lifecycle-manager; test/olm/upstream has the
+#             version that OLM's programs are built from
+#   LABELS    a label filter of ginkgo; the default selects what olm-operator does, without a registry
+#   OPERATORS olm-operator, manager, or both (the default)
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+export GOWORK=off
+. hack/olm.sh
+
+: "${OLM:?is not set. Run: make e2e-olm-suite OLM=DIRECTORY, with a checkout of OLM}"
+LABELS=${LABELS:-Webhooks || ClusterServiceVersion || OperatorGroup || Subscription || Operator || DisablingCopiedCSVs}
+OPERATORS=${OPERATORS:-olm-operator manager}
+coredns=v1.14.7
+out=$PWD/out/olm-suite
+
+main() {
+  mkdir -p "$out"
+  build
+  local operator
+  for operator in $OPERATORS; do
+    run "$operator"
+  done
+  for operator in $OPERATORS; do
+    summary "$operator"
+  done
+}
+
+build() {
+  olm_images "${olm[@]}" configmap-server
+  local bin=${XDG_CACHE_HOME:-$HOME/.cache}/olm-webhook-manager/coredns-$coredns
+  [[ -x $bin/coredns ]] || CGO_ENABLED=0 GOBIN=$bin go install "github.com/coredns/coredns@$coredns"
+  go run ./hack/mkimage -o out/coredns.tar -t docker.io/olm-webhook-manager/coredns:dev -user 0:0 "$bin/coredns"
+  # The tests only need that its pods run.
+  CGO_ENABLED=0 go build -C test/cluster -o "$PWD/out/dummy" ./cmd/pause
+  go run ./hack/mkimage -o out/dummy.tar -t docker.io/olm-webhook-manager/dummy:dev out/dummy
+  CGO_ENABLED=0 go test -C "$OLM" -c -tags e2e,experimental_metrics -o "$out/suite.test" ./test/e2e
+}
+
+run() {
+  go run -C test/cluster ./cmd/cluster down
+  . hack/connect.sh
+  load_images "${olm[@]}" configmap-server coredns dummy
+  install_olm test/olm/manifests/suite
+  kubectl rollout status -n olm deployment/catalog-operator --timeout=3m
+  "start_$1"
+  (cd "$OLM/test/e2e" && "$out/suite.test" -kubeconfig "$KUBECONFIG" -namespace operators -olmNamespace olm -catalogNamespace olm \
+    -dummyImage docker.io/olm-webhook-manager/dummy:dev -ginkgo.label-filter "$LABELS" -ginkgo.no-color -ginkgo.timeout 3h \
+    -ginkgo.junit-report "$out/$1.xml") >"$out/$1.log" 2>&1 || true
+}
+
+start_olm-operator() {
+  kubectl scale -n olm deployment/olm-operator --replicas=1
+  kubectl rollout status -n olm deployment/olm-operator --timeout=3m
+}
+
+# The pods of the tests do not serve.
+start_manager() {
+  BASE=test/olm/manifests/suite/manager ./hack/deploy.sh
+}
+
+summary() {
+  echo "== $1"
+  grep -E '^ *\[(FAIL|TIMEDOUT|PANICKED)\]' "$out/$1.log" | sort -u || true
+  grep -E '^(Ran [0-9]+ of|(SUCCESS|FAIL)!)' "$out/$1.log" || tail -20 "$out/$1.log"
+}
+
+main "$@"
