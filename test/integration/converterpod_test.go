@@ -169,6 +169,8 @@ func valued(e *env, plural string, versions ...string) *apiextensionsv1.CustomRe
 	return crd
 }
 
+// newValued creates a definition that is deleted, with its objects, when the test ends. The pod that converts them is
+// created before, so that it still serves then.
 func newValued(e *env, plural string, versions ...string) *apiextensionsv1.CustomResourceDefinition {
 	e.Helper()
 	created := kube.CreateTemporary(e, extensions(e).ApiextensionsV1().CustomResourceDefinitions(), valued(e, plural, versions...))

@@ -35,7 +35,7 @@ func (e *env) copying(change ...func(*controller.Options)) *manager {
 func copyingThrough(e *env, config *rest.Config, change ...func(*controller.Options)) *manager {
 	e.Helper()
 	return manageWith(e, config, func(set clients.Set, caches *informers.Caches, events record.EventRecorder) olmoperator.Controllers {
-		c, err := copies.New(set, caches, events, logger(), copies.Options{Namespaces: []string{e.namespace}, Protected: []string{e.namespace + "-protected"}})
+		c, err := copies.New(set, caches, events, logger(), []string{e.namespace + "-protected"})
 		e.must(err)
 		return olmoperator.Controllers{c}
 	}, change...)
@@ -322,6 +322,8 @@ func TestCopiesInAllNamespaces(t *testing.T) {
 	e.install(described("operator.v1", "server"))
 	copied(e, "operator.v1", one, &system, &protected)
 
+	e.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) { c.Spec.Description = "Another text." })
+	copied(e, "operator.v1", one, &system, &protected)
 	since := auditEnd(e)
 	later := neighbour(e)
 	copied(e, "operator.v1", later)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -67,7 +68,15 @@ func TestCRDPolicyIsKept(t *testing.T) {
 	awaitObject(e, policies, crdPolicyName)
 	awaitObject(e, bindings, crdPolicyName)
 	m.stop()
-	noneIsForbidden(e, m.audited(m.started))
+	requests := m.audited(m.started)
+	noneIsForbidden(e, requests)
+	var unused []string
+	for _, rule := range role.Rules {
+		if slices.Contains(rule.Resources, "mutatingadmissionpolicies") {
+			unused = append(unused, unusedOf(rule, requests)...)
+		}
+	}
+	expect(t, unused, "delete mutatingadmissionpolicies", "delete mutatingadmissionpolicybindings") // for OwnerReferencesPermissionEnforcement
 
 	planned, err := uninstall.ManagerPlan(e.ctx, cluster.Config())
 	e.must(err)

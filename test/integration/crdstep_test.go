@@ -53,8 +53,8 @@ func bundleForms(e *env, plural string, versions ...string) []*apiextensionsv1.C
 // that was only relabelled.
 func TestCRDStepUnderLoad(t *testing.T) {
 	e := operating(newEnv(t), allNamespaces)
-	crd := newValued(e, "gauges", "v1", "v2")
 	pod := playConverter(e, "v1", "v2")
+	crd := newValued(e, "gauges", "v1", "v2")
 	m := manageCRDs(e)
 	e.create(pod.csv("operator.v1", "example.com/server:1", crd.Name, "v1", "v2"))
 	pod.begins()
@@ -86,8 +86,8 @@ func TestCRDStepWithoutThePolicy(t *testing.T) {
 	for i, name := range []string{"without a conversion", "with the webhook of the bundle"} {
 		t.Run(name, func(t *testing.T) {
 			e := operating(newParallelEnv(t), allNamespaces)
-			crd := newValued(e, "meters", "v1", "v2")
 			pod := playConverter(e, "v1", "v2")
+			crd := newValued(e, "meters", "v1", "v2")
 			m := e.manage()
 			e.create(pod.csv("operator.v1", "example.com/server:1", crd.Name, "v1", "v2"))
 			pod.begins()
@@ -125,7 +125,8 @@ func newSteppingWith(t *testing.T, change func(*controller.Options), versions ..
 	t.Helper()
 	e := newEnv(t)
 	e.group("og", allNamespaces)
-	s := &stepping{env: e, crd: newValued(e, "levels", versions...), pod: playConverter(e, versions...)}
+	s := &stepping{env: e, pod: playConverter(e, versions...)}
+	s.crd = newValued(e, "levels", versions...)
 	s.m = manageCRDs(e, change)
 	first := s.pod.csv("operator.v1", "example.com/server:1", s.crd.Name, versions...)
 	if len(versions) == 1 {

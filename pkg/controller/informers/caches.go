@@ -62,6 +62,7 @@ type Caches struct {
 	ClusterRoleBindings Store[*rbacv1.ClusterRoleBinding]
 	APIServices         Store[*apiregistrationv1.APIService]
 
+	namespaces  []string // of the manager; none means all
 	factories   []factory
 	aggregator  factory // unless Aggregation is absent
 	Aggregation *Aggregation
@@ -118,8 +119,13 @@ func NewCaches(clients clients.Set, namespaces []string) *Caches {
 		ClusterRoleBindings: NewStore[*rbacv1.ClusterRoleBinding](unlessManaged(onlyGrant), all.Rbac().V1().ClusterRoleBindings().Informer()),
 		APIServices:         NewStore[*apiregistrationv1.APIService](unlessManaged(withoutManagedFields), apis.Apiregistration().V1().APIServices().Informer()),
 
-		factories: append(own.factories(), all, managed, extensions, olmclient.Informers{csvs, copies, groups, rollouts, subscriptions}), aggregator: apis, Aggregation: &Aggregation{},
+		namespaces: namespaces, factories: append(own.factories(), all, managed, extensions, olmclient.Informers{csvs, copies, groups, rollouts, subscriptions}), aggregator: apis, Aggregation: &Aggregation{},
 	}
+}
+
+// Manages reports whether the manager installs the operators in a namespace.
+func (c *Caches) Manages(namespace string) bool {
+	return len(c.namespaces) == 0 || slices.Contains(c.namespaces, namespace)
 }
 
 func selecting(labels string) informers.SharedInformerOption {

@@ -30,22 +30,14 @@ const (
 	conditionDelay = 5 * time.Second
 )
 
-// Options are the administrator's choices.
-type Options struct {
-	// Namespaces are those whose ClusterServiceVersions the manager reconciles; none means all.
-	Namespaces []string
-	// Protected are namespaces that keep copies although OLMConfig disables them.
-	Protected []string
-}
-
 // Controller creates, updates and deletes copies.
 type Controller struct {
-	Options
 	clients.Set
-	caches *informers.Caches
-	events record.EventRecorder
-	log    *logrus.Entry
-	now    func() time.Time
+	caches    *informers.Caches
+	protected []string // namespaces
+	events    record.EventRecorder
+	log       *logrus.Entry
+	now       func() time.Time
 
 	originals *loop.Loop // compares the copies of one ClusterServiceVersion
 	copies    *loop.Loop // writes one copy
@@ -59,11 +51,12 @@ type Controller struct {
 	pending   pending
 }
 
-// New adds indexes and handlers to the caches, which must not have been started.
-func New(set clients.Set, caches *informers.Caches, events record.EventRecorder, log *logrus.Entry, options Options) (*Controller, error) {
+// New adds indexes and handlers to the caches, which must not have been started. Protected namespaces keep copies although
+// OLMConfig disables them.
+func New(set clients.Set, caches *informers.Caches, events record.EventRecorder, log *logrus.Entry, protected []string) (*Controller, error) {
 	log = log.WithField("controller", "copies")
 	c := &Controller{
-		Options: options, Set: set, caches: caches, events: events, log: log, now: time.Now,
+		Set: set, caches: caches, protected: protected, events: events, log: log, now: time.Now,
 		contents: &contents{client: set.OLM}, written: newWritten(),
 	}
 	c.originals = loop.New(c.reconcileOriginal, log)
@@ -84,10 +77,6 @@ func (c *Controller) Run(ctx context.Context) {
 	running.StartWithContext(ctx, func(ctx context.Context) { c.copies.Run(ctx, workers) })
 	running.StartWithContext(ctx, func(ctx context.Context) { c.config.Run(ctx, 1) })
 	running.Wait()
-}
-
-func (c *Controller) manages(namespace string) bool {
-	return len(c.Namespaces) == 0 || slices.Contains(c.Namespaces, namespace)
 }
 
 const (

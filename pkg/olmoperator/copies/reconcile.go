@@ -64,9 +64,9 @@ func (c *Controller) targets(namespace string) []string {
 func (c *Controller) facts(name cache.ObjectName) plan.Facts {
 	facts := plan.Facts{
 		Namespace:  c.caches.Namespaces.Get("", name.Namespace),
-		Managed:    c.manages,
+		Managed:    c.caches.Manages,
 		Everywhere: c.olmConfig.everywhere(),
-		Protected:  slices.Contains(c.Protected, name.Namespace),
+		Protected:  slices.Contains(c.protected, name.Namespace),
 		Written:    c.written.of(name, c.now()),
 		Deleted:    c.written.isDeleted(name),
 	}

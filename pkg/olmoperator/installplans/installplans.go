@@ -106,7 +106,7 @@ func (r *Reporter) enqueue(plan *operatorsv1alpha1.InstallPlan) {
 	for _, value := range r.webhookValues(found) {
 		for _, csv := range r.caches.CSVs.By(byWebhook, value) {
 			if found.In(csv.Namespace) {
-				r.loop.Add(cache.MetaObjectToName(csv))
+				r.add(csv)
 			}
 		}
 	}
@@ -131,6 +131,12 @@ func (r *Reporter) operatorChanged(_, after drift.Object) {
 	}
 	rollout, csv := r.caches.Rollouts.Get(after.GetNamespace(), after.GetName()), r.caches.CSVs.Get(after.GetNamespace(), after.GetName())
 	if rollout != nil && csv != nil && (r.isReported(rollout) || len(r.blocked(rollout)) > 0) {
+		r.add(csv)
+	}
+}
+
+func (r *Reporter) add(csv *operatorsv1alpha1.ClusterServiceVersion) {
+	if r.caches.Manages(csv.Namespace) {
 		r.loop.Add(cache.MetaObjectToName(csv))
 	}
 }

@@ -31,7 +31,7 @@ func allControllers(o runOptions, set clients.Set, c *controller.Controller, reg
 	if err != nil {
 		return nil, err
 	}
-	copying, err := copies.New(set, caches, events, log, copies.Options{Namespaces: o.controller.Namespaces, Protected: o.protected})
+	copying, err := copies.New(set, caches, events, log, o.protected)
 	if err != nil {
 		return nil, err
 	}
