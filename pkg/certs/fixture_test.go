@@ -149,7 +149,7 @@ func describe(secret *corev1.Secret) string {
 }
 
 func numbersOf(authorities []*x509.Certificate) string {
-	numbers := lists.Map(authorities, func(ca *x509.Certificate) string { return fmt.Sprint(numberOf(ca)) })
+	numbers := lists.Map(authorities, func(ca *x509.Certificate) string { return fmt.Sprint(NumberOf(ca)) })
 	return strings.Join(numbers, " ")
 }
 

@@ -17,7 +17,7 @@ import (
 
 // restoredFrom returns why the Secret must predate a finished rotation, with a CA that is not published; empty if not.
 func (s *state) restoredFrom(f Facts, current *keyPair) string {
-	if written := f.writtenNumber(); certgeneration.Later(written, certgeneration.Latest(s.number, numberOf(current.ca()))) {
+	if written := f.writtenNumber(); certgeneration.Later(written, certgeneration.Latest(s.number, NumberOf(current.ca()))) {
 		return fmt.Sprintf("predates certificate generation %d", written)
 	}
 	for _, r := range f.Registrations {

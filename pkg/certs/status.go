@@ -61,7 +61,7 @@ func (m *decider) unusable() string {
 func (m *decider) serving(c *keyPair) *Serving {
 	ca := encode(c.ca())
 	return &Serving{
-		Number: certgeneration.Latest(c.Number, numberOf(c.ca())), Provider: m.currentProvider, Leaf: c.leaf(),
+		Number: certgeneration.Latest(c.Number, NumberOf(c.ca())), Provider: m.currentProvider, Leaf: c.leaf(),
 		SharesCA: m.sharesCA(), Recent: m.recent(),
 		CA: ca, CAHash: hexSHA256(ca), CAFingerprint: hexSHA256(c.ca().Raw),
 		NotBefore: c.chain[0].NotBefore, NotAfter: expiry(c.chain), RenewAt: m.policy.renewAt(c.chain),

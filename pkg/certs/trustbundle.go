@@ -76,7 +76,7 @@ func bounded(authorities, needed []*x509.Certificate) []*x509.Certificate {
 // The order depends on the CAs alone, so that the bundle is the same in every reconciliation.
 func newestFirst(authorities []*x509.Certificate) []*x509.Certificate {
 	return slices.SortedFunc(slices.Values(authorities), func(a, b *x509.Certificate) int {
-		return cmp.Or(b.NotBefore.Compare(a.NotBefore), cmp.Compare(numberOf(b), numberOf(a)), bytes.Compare(a.Raw, b.Raw))
+		return cmp.Or(b.NotBefore.Compare(a.NotBefore), cmp.Compare(NumberOf(b), NumberOf(a)), bytes.Compare(a.Raw, b.Raw))
 	})
 }
 
@@ -84,8 +84,8 @@ func hexSHA256(data []byte) string {
 	return fmt.Sprintf("%x", sha256.Sum256(data))
 }
 
-// numberOf returns the generation number in the subject of a CA that Mint created.
-func numberOf(ca *x509.Certificate) int64 {
+// NumberOf returns the generation number in the subject of a CA that Mint created; 0 for another CA.
+func NumberOf(ca *x509.Certificate) int64 {
 	if !slices.Equal(ca.Subject.Organization, []string{organization}) {
 		return 0
 	}
@@ -95,5 +95,5 @@ func numberOf(ca *x509.Certificate) int64 {
 
 // CAs keep the number when the Secret with the annotation is lost; 0 if none has a number.
 func latestNumber(authorities []*x509.Certificate) int64 {
-	return certgeneration.Latest(0, lists.Map(authorities, numberOf)...)
+	return certgeneration.Latest(0, lists.Map(authorities, NumberOf)...)
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"crypto/tls"
+	"crypto/x509"
 	"fmt"
 	"net"
 	"time"
@@ -42,9 +43,21 @@ func one(ctx context.Context, target Target, expected trust, o Options) Result {
 	if o.AnyCertificate {
 		return Result{Target: target, Reason: Serving}
 	}
-	leaf := conn.ConnectionState().PeerCertificates[0]
-	return Result{Target: target, Reason: Serving, Leaf: fmt.Sprintf("%x", sha256.Sum256(leaf.Raw)), NotAfter: leaf.NotAfter}
+	state := conn.ConnectionState()
+	leaf := state.PeerCertificates[0]
+	return Result{Target: target, Reason: Serving, Leaf: hexSHA256(leaf), CA: authorityOf(state), NotBefore: leaf.NotBefore, NotAfter: leaf.NotAfter}
 }
+
+// authorityOf returns the last certificate of the first chain, as a digest.
+func authorityOf(state tls.ConnectionState) string {
+	if len(state.VerifiedChains) == 0 {
+		return ""
+	}
+	chain := state.VerifiedChains[0]
+	return hexSHA256(chain[len(chain)-1])
+}
+
+func hexSHA256(c *x509.Certificate) string { return fmt.Sprintf("%x", sha256.Sum256(c.Raw)) }
 
 // defaultPatience is how long the first connection may take.
 const defaultPatience = 100 * time.Millisecond

@@ -60,8 +60,10 @@ type Result struct {
 	Reason Reason
 	// Leaf is the hex SHA-256 of the DER form of the presented certificate; empty if not known.
 	Leaf string
-	// NotAfter is when the certificate that is served expires; zero unless Serving.
-	NotAfter time.Time
+	// CA is the hex SHA-256 of the DER form of the CA in the bundle that verifies it; empty if not known.
+	CA string
+	// NotBefore and NotAfter are the validity of the certificate that is served; zero unless Serving.
+	NotBefore, NotAfter time.Time
 	// Err is nil for Serving. Else it has the fact, the expectation and the remedy.
 	Err error
 }

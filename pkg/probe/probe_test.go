@@ -79,6 +79,9 @@ func TestServing(t *testing.T) {
 				if got.Reason != Serving || got.Err != nil {
 					t.Fatalf("%s: %v", got.Reason, got.Err)
 				}
+				installtest.Same(t, "certificate", hexSHA256(leaf.Leaf), got.Leaf)
+				installtest.Same(t, "its CA", hexSHA256(ours.certificate), got.CA)
+				installtest.Same(t, "its validity", []time.Time{leaf.Leaf.NotBefore, leaf.Leaf.NotAfter}, []time.Time{got.NotBefore, got.NotAfter})
 				installtest.None(t, "what the server was sent", <-sent)
 			})
 		}

@@ -126,7 +126,7 @@ func (c *Cluster) apiServices(ctx context.Context) ([]doctor.Webhook, error) {
 			continue
 		}
 		w := doctor.Webhook{
-			Kind: doctor.APIService, Object: a.Name, Owner: doctor.OwnerOf(a.ObjectMeta), Fails: true,
+			Kind: doctor.APIService, Object: a.Name, Written: a.CreationTimestamp.Time, Owner: doctor.OwnerOf(a.ObjectMeta), Fails: true,
 			Service: types.NamespacedName{Namespace: a.Spec.Service.Namespace, Name: a.Spec.Service.Name},
 			Port:    ptr.Deref(a.Spec.Service.Port, 443), CABundle: a.Spec.CABundle, Unverified: a.Spec.InsecureSkipTLSVerify,
 		}

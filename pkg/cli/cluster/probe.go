@@ -60,7 +60,7 @@ func recorded(failed *sync.Map, dial dialFunc) dialFunc {
 func answerOf(r probe.Result) doctor.Answer {
 	switch {
 	case r.Err == nil:
-		return doctor.Answer{Endpoint: r.What, Asked: true, NotAfter: r.NotAfter}
+		return doctor.Answer{Endpoint: r.What, Asked: true, Certificate: r.Leaf, CA: r.CA, NotBefore: r.NotBefore, NotAfter: r.NotAfter}
 	case r.Reason == probe.Interrupted:
 		return doctor.Answer{Endpoint: r.What, Message: r.Err.Error()}
 	default:

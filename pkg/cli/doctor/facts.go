@@ -70,7 +70,10 @@ type Answer struct {
 	Asked bool
 	// Reason and Message are empty when it serves with a trusted certificate.
 	Reason, Message string
-	NotAfter        time.Time
+	// Certificate and CA are the hex SHA-256 of the served certificate and of the CA that verifies it; empty if not known.
+	Certificate, CA string
+	// NotBefore and NotAfter are the validity of the served certificate; zero if not known.
+	NotBefore, NotAfter time.Time
 }
 
 // Pod is one that a Service selects, and its progress.

@@ -1,9 +1,11 @@
 package doctor
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -37,6 +39,9 @@ type Webhook struct {
 	Port     int32
 	URL      string
 	CABundle []byte
+	// Written is when the object that registers it was created. For a conversion it is when a client wrote spec.conversion
+	// last; zero if managedFields do not show it.
+	Written time.Time
 	// Owner is the ClusterServiceVersion that the object's labels name; empty for none.
 	Owner             types.NamespacedName
 	Rules             []admissionregistrationv1.RuleWithOperations
@@ -97,7 +102,7 @@ func Webhooks(validating []admissionregistrationv1.ValidatingWebhookConfiguratio
 func registration(kind string, meta metav1.ObjectMeta, of admissionregistrationv1.ValidatingWebhook) Webhook {
 	client := of.ClientConfig
 	return Webhook{
-		Kind: kind, Object: meta.Name, Name: of.Name, CABundle: client.CABundle, Owner: OwnerOf(meta),
+		Kind: kind, Object: meta.Name, Name: of.Name, CABundle: client.CABundle, Written: meta.CreationTimestamp.Time, Owner: OwnerOf(meta),
 		Fails: ptr.Deref(of.FailurePolicy, admissionregistrationv1.Fail) == admissionregistrationv1.Fail,
 		Rules: of.Rules, NamespaceSelector: of.NamespaceSelector, ObjectSelector: of.ObjectSelector, Conditional: len(of.MatchConditions) > 0,
 	}.calling(client.Service, client.URL)
@@ -118,8 +123,30 @@ func conversion(crd apiextensionsv1.CustomResourceDefinition) (Webhook, bool) {
 		return Webhook{}, false
 	}
 	client := c.Webhook.ClientConfig
-	w := Webhook{Kind: Conversion, Object: crd.Name, CABundle: client.CABundle, Owner: OwnerOf(crd.ObjectMeta), Fails: true, Versions: len(crd.Spec.Versions)}
+	w := Webhook{
+		Kind: Conversion, Object: crd.Name, CABundle: client.CABundle, Written: conversionWritten(crd.ManagedFields), Owner: OwnerOf(crd.ObjectMeta),
+		Fails: true, Versions: len(crd.Spec.Versions),
+	}
 	return w.calling((*admissionregistrationv1.ServiceReference)(client.Service), client.URL), true
+}
+
+// conversionWritten returns when a client that owns fields of spec.conversion wrote last.
+func conversionWritten(fields []metav1.ManagedFieldsEntry) time.Time {
+	var last time.Time
+	for _, entry := range fields {
+		var owned struct {
+			Spec struct {
+				Conversion json.RawMessage `json:"f:conversion"`
+			} `json:"f:spec"`
+		}
+		if entry.FieldsV1 == nil || entry.Time == nil || json.Unmarshal(entry.FieldsV1.GetRawBytes(), &owned) != nil || owned.Spec.Conversion == nil {
+			continue
+		}
+		if entry.Time.After(last) {
+			last = entry.Time.Time
+		}
+	}
+	return last
 }
 
 // OwnerNamed is a ClusterServiceVersion as labels name it: a label shortens a long name.
