@@ -29,24 +29,43 @@ const parallelReads = 16
 
 // backends also adds the Services to the facts.
 func (c *Cluster) backends(ctx context.Context, facts doctor.Facts) (map[types.NamespacedName]backend, error) {
-	var mu sync.Mutex
+	type both struct {
+		backend
+		read doctor.Service
+	}
+	all, err := readEach(ctx, calledServices(facts.Webhooks), func(ctx context.Context, name types.NamespacedName) (both, error) {
+		b, err := c.backend(ctx, name)
+		if err != nil || b.service == nil {
+			return both{}, err
+		}
+		service, err := c.service(ctx, b)
+		return both{b, service}, err
+	})
 	backends := map[types.NamespacedName]backend{}
+	for name, one := range all {
+		if one.service != nil {
+			backends[name], facts.Services[name] = one.backend, one.read
+		}
+	}
+	return backends, err
+}
+
+// readEach reads something of each object, several at once.
+func readEach[T any](ctx context.Context, names []types.NamespacedName, read func(context.Context, types.NamespacedName) (T, error)) (map[types.NamespacedName]T, error) {
+	var mu sync.Mutex
+	all := map[types.NamespacedName]T{}
 	reads, ctx := errgroup.WithContext(ctx)
 	reads.SetLimit(parallelReads)
-	for _, name := range calledServices(facts.Webhooks) {
+	for _, name := range names {
 		reads.Go(func() error {
-			b, err := c.backend(ctx, name)
-			if err != nil || b.service == nil {
-				return err
-			}
-			service, err := c.service(ctx, b)
+			one, err := read(ctx, name)
 			mu.Lock()
 			defer mu.Unlock()
-			backends[name], facts.Services[name] = b, service
+			all[name] = one
 			return err
 		})
 	}
-	return backends, reads.Wait()
+	return all, reads.Wait()
 }
 
 func calledServices(webhooks []doctor.Webhook) []types.NamespacedName {
@@ -76,17 +95,20 @@ func (c *Cluster) service(ctx context.Context, b backend) (doctor.Service, error
 		By: route.Of(b.service), ExternalName: spec.ExternalName, NodeLocal: route.NodeLocal(b.service), Ports: map[int32]int{}, Labels: b.service.Labels, Selector: spec.Selector,
 		Owner: doctor.OwnerOf(b.service.ObjectMeta), ExternalEndpoints: len(spec.Selector) == 0,
 	}
-	var pods corev1.PodList
+	pods := new(corev1.PodList)
 	if !s.ExternalEndpoints {
-		list, err := c.Kube.CoreV1().Pods(b.service.Namespace).List(ctx, metav1.ListOptions{LabelSelector: labels.SelectorFromSet(b.service.Spec.Selector).String()})
+		var err error
+		pods, err = c.Kube.CoreV1().Pods(b.service.Namespace).List(ctx, metav1.ListOptions{LabelSelector: labels.SelectorFromSet(b.service.Spec.Selector).String()})
+		if apierrors.IsForbidden(err) {
+			s.Unread, err = append(s.Unread, doctor.Pods), nil
+		}
 		if err != nil {
 			return s, err
 		}
-		pods = *list
 	}
 	s.Pods = doctor.LivePods(pods.Items)
 	leftOver := func(ref *corev1.ObjectReference) bool {
-		return !s.ExternalEndpoints && doctor.LeftOver(ref, pods.Items)
+		return !s.ExternalEndpoints && !s.PodsUnread() && doctor.LeftOver(ref, pods.Items)
 	}
 	for _, port := range spec.Ports {
 		s.Ports[port.Port] = len(slices.DeleteFunc(route.Behind(b.service, port.Port, b.slices).Ready, func(e route.Endpoint) bool { return leftOver(e.Ref) }))

@@ -28,7 +28,7 @@ func (c *Cluster) workloads(ctx context.Context, services map[types.NamespacedNa
 			}
 			looks[name.Namespace] = seen
 		}
-		s.Templates, s.Unread = seen.Templates(s.Selector), seen.unread
+		s.Templates, s.Unread = seen.Templates(s.Selector), append(s.Unread, seen.unread...)
 		services[name] = s
 	}
 	return nil

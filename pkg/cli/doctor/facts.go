@@ -59,9 +59,15 @@ type Service struct {
 	Pods []Pod
 	// Templates are the labels of the pods that a controller would create.
 	Templates []map[string]string
-	// Unread are the kinds of objects that make pods, but may not be read in its namespace.
+	// Unread are Pods and the kinds of objects that make them, as far as they may not be read in its namespace.
 	Unread []string
 }
+
+// Pods is the resource of pods, in Unread.
+const Pods = "pods"
+
+// PodsUnread reports whether it is not known which pods the Service selects.
+func (s Service) PodsUnread() bool { return slices.Contains(s.Unread, Pods) }
 
 // Answer is the result of dialling one endpoint. The zero value is an endpoint that was not asked.
 type Answer struct {

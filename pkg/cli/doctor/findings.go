@@ -101,11 +101,21 @@ func ownerMissing(w Webhook, f Facts) []Finding {
 
 func unread(w Webhook, f Facts) []Finding {
 	s := f.Services[w.Service]
-	if !w.Fails || !s.podsUnknown() || len(s.Unread) == 0 {
+	message := ""
+	switch {
+	case !w.Fails || len(s.Unread) == 0:
+	case s.PodsUnread() && s.Ready == 0:
+		message = fmt.Sprintf("the pods behind Service %s cannot be read: whether one of them can become ready was not checked", w.Service)
+	case !s.podsUnknown():
+	case s.PodsUnread():
+		message = fmt.Sprintf("the pods behind Service %s, and the objects that create them, cannot be read: whether new pods can start was judged by the Service's selector alone", w.Service)
+	default:
+		message = fmt.Sprintf("no pod stays behind Service %s, and the objects that create them cannot be read: whether new pods can start was judged by the Service's selector alone", w.Service)
+	}
+	if message == "" {
 		return nil
 	}
-	return []Finding{{Unknown, WorkloadsUnread, []string{w.String()},
-		fmt.Sprintf("no pod stays behind Service %s, and the objects that create them cannot be read: whether new pods can start was judged by the Service's selector alone", w.Service),
+	return []Finding{{Unknown, WorkloadsUnread, []string{w.String()}, message,
 		fmt.Sprintf("allow the user of doctor to list %s in namespace %s", strings.Join(s.Unread, ", "), w.Service.Namespace)}}
 }
 

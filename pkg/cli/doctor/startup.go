@@ -32,9 +32,13 @@ var (
 	endpointSlices = schema.GroupVersionResource{Group: "discovery.k8s.io", Version: "v1", Resource: "endpointslices"}
 )
 
-// recoveryPathsNow returns the ways to a ready endpoint: an existing pod becomes ready, or another one is created.
+// recoveryPathsNow returns the ways to a ready endpoint: an existing pod becomes ready, or another one is created. A
+// pod that may not be read may become ready without a request that webhooks intercept.
 func recoveryPathsNow(name types.NamespacedName, s Service) [][]request {
 	paths := recoveryPathsAfterLoss(name, s)
+	if s.PodsUnread() {
+		paths = append(paths, nil)
+	}
 	for _, p := range s.Pods {
 		paths = append(paths, remainingRequests(name, s, p))
 	}
