@@ -9,5 +9,6 @@ if [[ $(id -u) != 0 ]] || ! command -v apt-get >/dev/null; then
   exit 1
 fi
 apt-get update -qq >&2
-DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium >&2
+# fonts-inter is for screenshots that look as they do on machines with a desktop.
+DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium fonts-inter >&2
 command -v chromium

@@ -92,21 +92,29 @@ func (b Tab) Wait(expression string) {
 	}
 }
 
-// Dark shows the page as for users who prefer dark colors.
-func (b Tab) Dark() {
+// Resize changes the size of the viewport.
+func (b Tab) Resize(width, height int64) {
+	b.Helper()
+	b.do(chromedp.EmulateViewport(width, height))
+}
+
+// Prefer shows the page as for users who prefer the colors "light" or "dark".
+func (b Tab) Prefer(scheme string) {
 	b.Helper()
 	_, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
-		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "dark"}},
+		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}},
 	})
 	b.must(err)
 }
 
-// Screenshot writes the whole page to a file.
-func (b Tab) Screenshot(file string) {
+// Screenshot writes the elements of a CSS selector to a file.
+func (b Tab) Screenshot(selector, file string) {
 	b.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, limit)
 	defer cancel()
-	image, err := chromedp.Run(ctx, chromedp.FullScreenshot(100))
+	image, err := chromedp.Run(ctx, chromedp.Screenshot(chromedp.CSSAll(selector)))
+	b.must(err)
+	image, err = indexed(image)
 	b.must(err)
 	b.must(os.WriteFile(file, image, 0o600))
 }

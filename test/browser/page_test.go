@@ -2,6 +2,7 @@ package browser
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -27,13 +28,18 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/route"
 )
 
-// cluster has webhooks of several servers, a tenth of which have no endpoint, and a ClusterServiceVersion for half of them.
+// cluster has webhooks of several servers, a tenth of which have no endpoint, and a ClusterServiceVersion for half of
+// them.
 type cluster struct{ page.Facts }
 
 func (c cluster) Read(context.Context) (page.Facts, error) { return c.Facts, nil }
 
-func (c cluster) Measure(context.Context) page.Measurements {
-	return page.Measurements{NotDialled: "this cluster has no pods"}
+func (c cluster) Dial(context.Context, []doctor.Webhook) (map[string][]doctor.Answer, error) {
+	return nil, errors.New("this cluster has no pods")
+}
+
+func (c cluster) Latencies(context.Context) (page.Latencies, error) {
+	return nil, errors.New("this cluster has no metrics")
 }
 
 func clusterOf(webhooks int) cluster {
@@ -65,12 +71,18 @@ func clusterOf(webhooks int) cluster {
 	return cluster{facts}
 }
 
-func serve(t testing.TB, c cluster) (address string) {
+func serve(t testing.TB, r ui.Reader) (address string) {
 	t.Helper()
-	handler := ui.NewHandler(t.Context(), c)
-	server := httptest.NewServer(handler)
+	_, server, address := start(t, r)
 	t.Cleanup(server.Close)
-	return server.URL + handler.Path()
+	return address
+}
+
+func start(t testing.TB, r ui.Reader) (*ui.Handler, *httptest.Server, string) {
+	t.Helper()
+	handler := ui.NewHandler(t.Context(), r)
+	server := httptest.NewServer(handler)
+	return handler, server, server.URL + handler.Path()
 }
 
 // The browser gives the content to no page of another origin. What the server answers them is in pkg/cli/ui.
@@ -93,7 +105,7 @@ func TestOtherOrigins(t *testing.T) {
 // The document refers to nothing else, also if it is opened as a file.
 func TestDocument(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "webhooks.html")
-	installtest.Must(t, os.WriteFile(file, []byte(installtest.OrPanic(views.Document(page.New(clusterOf(3).Facts, nil, time.Now())))), 0o600))
+	installtest.Must(t, os.WriteFile(file, []byte(installtest.OrPanic(views.Document(page.New(clusterOf(3).Facts, page.History{}, time.Now())))), 0o600))
 	tab := New(t)
 	tab.Open("file://" + file)
 	installtest.Same(t, "files that it loads", 0, Value[int](tab, `performance.getEntriesByType("resource").length`))
@@ -104,8 +116,20 @@ func TestDocument(t *testing.T) {
 // Everything can be reached with the keyboard, and is described for screen readers.
 func TestAccess(t *testing.T) {
 	tab := New(t)
-	address := serve(t, clusterOf(20))
-	addresses := []string{views.Map, views.Findings, views.Webhook + "?id=" + page.New(clusterOf(20).Facts, nil, time.Now()).Webhooks[0].ID}
+	c := clusterOf(20)
+	for _, r := range c.Rollouts {
+		certificate := r.Status.Deployments[0].Certificate
+		certificate.Phase, certificate.LastUpdateTime = managerv1alpha1.CertificatePromoting, certificate.NotBefore
+		certificate.RenewalTime, certificate.NotAfter = nil, &metav1.Time{Time: time.Now().Add(-time.Hour)}
+	}
+	address := serve(t, c)
+	shown := page.New(c.Facts, page.History{}, time.Now()).Webhooks
+	declared, undeclared := views.Webhook+"?id="+shown[0].ID, views.Webhook+"?id="+shown[len(shown)-1].ID
+	for view, rows := range map[string][]string{declared: {"rollout expired", "certificates expired", "rotation Promoting"}, undeclared: {}} {
+		tab.Open(address + view)
+		installtest.Same(t, view+": rows", rows, Value[[]string](tab, `["rollout expired", "certificates expired", "rotation Promoting"].filter(row => { const [part, state] = row.split(" "); return [...document.querySelectorAll("[data-part=" + part + "] td")].some(cell => cell.textContent === state); })`))
+	}
+	addresses := []string{views.Map, views.Findings, declared, undeclared}
 	for _, view := range addresses {
 		tab.Open(address + view)
 		for what, count := range map[string]string{
@@ -119,15 +143,22 @@ func TestAccess(t *testing.T) {
 			"ids that occur twice":             `(() => { const ids = [...document.querySelectorAll("[id]")].map(e => e.id); return ids.length - new Set(ids).size; })()`,
 			"links without a text":             `[...document.querySelectorAll("a")].filter(a => !a.textContent.trim()).length`,
 			"texts with a contrast below 4.5":  contrast,
+			"drawings without a table":         `document.querySelectorAll("svg.chart").length - document.querySelectorAll(".scroll:has(> svg.chart) + details table").length`,
+			"scrolled parts without a name":    `document.querySelectorAll(".scroll:not([role=region][aria-label][tabindex='0'])").length`,
+			"scrolled parts with one name":     `(() => { const names = [...document.querySelectorAll("[role=region]")].map(e => e.ariaLabel); return names.length - new Set(names).size; })()`,
 			"elements that are wider than all": `document.documentElement.scrollWidth > document.documentElement.clientWidth ? 1 : 0`,
 		} {
 			installtest.Same(t, view+": "+what, 0, Value[int](tab, count))
 		}
 	}
-	tab.Dark()
+	tab.Prefer("dark")
 	for _, view := range addresses {
 		tab.Open(address + view)
 		installtest.Same(t, view+": dark texts with a contrast below 4.5", 0, Value[int](tab, contrast))
+	}
+	for _, scheme := range []string{"light", "dark"} {
+		tab.Prefer(scheme)
+		installtest.Same(t, scheme+" bars whose text has a contrast below 4.5", []string{}, Value[[]string](tab, barContrast))
 	}
 
 	tab.Open(address + views.Map)
@@ -138,21 +169,40 @@ func TestAccess(t *testing.T) {
 	tab.Type("#filter", "v0003.")
 	installtest.Same(t, "rows", 1, Value[int](tab, `[...document.querySelectorAll("#webhooks tbody tr")].filter(r => !r.hidden).length`))
 	installtest.Same(t, "drawn webhooks", 1, Value[int](tab, `document.querySelectorAll("svg.map a:not(.filtered)").length`))
+	installtest.Same(t, "drawn resources", 3, Value[int](tab, `document.querySelectorAll("svg.map text[data-resource]:not(.filtered)").length`))
+	installtest.Same(t, "size of the map", "0 0 1000 80", Value[string](tab, `document.querySelector("svg.map").getAttribute("viewBox")`))
 	installtest.Same(t, "the number is announced", "1 of 20", Value[string](tab, `document.getElementById("matches").textContent`))
 	tab.Press("\t\t\r")
 	tab.Wait(`document.querySelector("h1")?.textContent.startsWith("v0003.")`)
 }
 
-// contrast counts the texts whose color is too close to that of the background, by the formula of WCAG 2.
-const contrast = `(() => {
+// ratio is the contrast of two colors, by the formula of WCAG 2.
+const ratio = `
 	const luminance = color => {
 		const [r, g, b] = color.match(/[\d.]+/g).map(v => v / 255).map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
 		return 0.2126 * r + 0.7152 * g + 0.0722 * b;
 	};
+	const ratio = (a, b) => (Math.max(luminance(a), luminance(b)) + 0.05) / (Math.min(luminance(a), luminance(b)) + 0.05);
+`
+
+// barContrast has the colors of bars that are too close to the color of their text.
+const barContrast = `(() => {` + ratio + `
+	const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+	document.body.append(svg);
+	const draw = (name, kind) => { const e = document.createElementNS("http://www.w3.org/2000/svg", name); e.setAttribute("class", kind); svg.append(e); return getComputedStyle(e).fill; };
+	const text = draw("text", "inside");
+	const low = ["good", "wait", "next", "bad", "idle", "unknown", "s0", "s1", "s2", "s3", "mixed"].filter(color => !(ratio(text, draw("rect", "bar " + color)) >= 4.5));
+	svg.remove();
+	return low;
+})()`
+
+// contrast counts the texts whose color is too close to that of the background. A text in a bar is checked with
+// barContrast.
+const contrast = `(() => {` + ratio + `
 	const background = e => { for (; e; e = e.parentElement) { const c = getComputedStyle(e).backgroundColor; if (c !== "rgba(0, 0, 0, 0)") return c; } return "rgb(255, 255, 255)"; };
 	return [...document.querySelectorAll("body *")].filter(e => [...e.childNodes].some(n => n.nodeType === 3 && n.textContent.trim()) && !e.closest("script, title, .inside")).filter(e => {
-		const style = getComputedStyle(e), text = luminance(e instanceof SVGElement ? style.fill : style.color), behind = luminance(background(e));
-		return (Math.max(text, behind) + 0.05) / (Math.min(text, behind) + 0.05) < 4.5;
+		const style = getComputedStyle(e);
+		return ratio(e instanceof SVGElement ? style.fill : style.color, background(e)) < 4.5;
 	}).length;
 })()`
 

@@ -57,11 +57,6 @@ func New(config *rest.Config) (*Cluster, error) {
 // Examine also asks every pod behind a webhook for its certificate, directly or through the API server. It returns an
 // error if it is interrupted: the answers are incomplete then.
 func (c *Cluster) Examine(ctx context.Context, direct bool) (doctor.Facts, error) {
-	return c.examine(ctx, direct, func(doctor.Webhook) bool { return true })
-}
-
-// examine asks the pods of some webhooks only.
-func (c *Cluster) examine(ctx context.Context, direct bool, asks func(doctor.Webhook) bool) (doctor.Facts, error) {
 	facts, backends, err := c.webhooks(ctx)
 	if err != nil {
 		return facts, err
@@ -69,13 +64,28 @@ func (c *Cluster) examine(ctx context.Context, direct bool, asks func(doctor.Web
 	if err := c.workloads(ctx, facts.Services); err != nil {
 		return facts, err
 	}
-	facts.Answers = map[string][]doctor.Answer{}
-	for _, w := range facts.Webhooks {
-		if b, ok := backends[w.Service]; ok && w.URL == "" && asks(w) {
-			facts.Answers[w.String()] = c.probe(ctx, w, b, direct)
+	facts.Answers, err = c.answers(ctx, facts.Webhooks, backends, direct)
+	return facts, err
+}
+
+// Dial asks the pods behind some webhooks for their certificates, through the API server.
+func (c *Cluster) Dial(ctx context.Context, webhooks []doctor.Webhook) (map[string][]doctor.Answer, error) {
+	backends, err := readEach(ctx, calledServices(webhooks), c.backend)
+	if err != nil {
+		return nil, err
+	}
+	return c.answers(ctx, webhooks, backends, false)
+}
+
+// answers are incomplete if the context ends.
+func (c *Cluster) answers(ctx context.Context, webhooks []doctor.Webhook, backends map[types.NamespacedName]backend, direct bool) (map[string][]doctor.Answer, error) {
+	all := map[string][]doctor.Answer{}
+	for _, w := range webhooks {
+		if b := backends[w.Service]; b.service != nil && w.URL == "" {
+			all[w.String()] = c.probe(ctx, w, b, direct)
 		}
 	}
-	return facts, ctx.Err()
+	return all, ctx.Err()
 }
 
 func (c *Cluster) webhooks(ctx context.Context) (doctor.Facts, map[types.NamespacedName]backend, error) {

@@ -3,13 +3,15 @@ package cluster
 import (
 	"context"
 	"strings"
-	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/doctor"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/page"
 )
@@ -22,54 +24,75 @@ type PageReader struct {
 
 // Read returns the facts except the measurements.
 func (r PageReader) Read(ctx context.Context) (page.Facts, error) {
-	facts := page.Facts{Server: page.WithoutPath(r.Cluster.Config.Host), Namespace: r.Namespace}
+	facts := page.Facts{Server: page.WithoutPath(r.Cluster.Config.Host), Namespace: r.Namespace, ClockAhead: r.Cluster.clockAhead(ctx)}
 	var err error
 	if facts.Facts, err = r.Cluster.Status(ctx, r.Namespace); err != nil {
-		return facts, err
+		return facts, r.withoutPath(err)
 	}
 	if err := r.Cluster.workloads(ctx, facts.Services); err != nil {
-		return facts, err
+		return facts, r.withoutPath(err)
 	}
-	events, err := r.Cluster.Kube.CoreV1().Events(r.Namespace).List(ctx, metav1.ListOptions{FieldSelector: "involvedObject.kind=" + operatorsv1alpha1.ClusterServiceVersionKind})
-	switch {
-	case apierrors.IsForbidden(err):
-		facts.EventsUnread = err.Error()
-	case err != nil:
-		return facts, err
-	default:
-		facts.Events = events.Items
+	if facts.Events, facts.EventsUnread, err = r.events(ctx); err != nil {
+		return facts, r.withoutPath(err)
 	}
-	return facts, nil
+	facts.Deployments, facts.DeploymentsUnread, err = r.deployments(ctx)
+	return facts, r.withoutPath(err)
 }
 
-// Measure dials the endpoints of the webhooks that are shown, and reads the latencies.
-func (r PageReader) Measure(ctx context.Context) page.Measurements {
-	var m page.Measurements
-	facts, err := r.Cluster.examine(ctx, false, func(w doctor.Webhook) bool {
-		return r.Namespace == "" || w.Owner.Namespace == r.Namespace || w.Service.Namespace == r.Namespace
-	})
+// events returns why the user may not list them, if so.
+func (r PageReader) events(ctx context.Context) (all []corev1.Event, unread string, err error) {
+	list, err := r.Cluster.Kube.CoreV1().Events(r.Namespace).List(ctx, metav1.ListOptions{FieldSelector: "involvedObject.kind=" + operatorsv1alpha1.ClusterServiceVersionKind})
+	if apierrors.IsForbidden(err) {
+		return nil, err.Error(), nil
+	}
 	if err != nil {
-		m.NotDialled = r.withoutPath(err)
-	} else {
-		m.Answers, m.DialledAt = facts.Answers, time.Now()
+		return nil, "", err
 	}
-	r.AddLatencies(ctx, &m)
-	return m
+	return list.Items, "", nil
 }
 
-// AddLatencies asks one API server. Others have measured other calls.
-func (r PageReader) AddLatencies(ctx context.Context, m *page.Measurements) {
+// deployments returns those of ClusterServiceVersions, or why the user may not list them.
+func (r PageReader) deployments(ctx context.Context) (all []appsv1.Deployment, unread string, err error) {
+	list, err := r.Cluster.Kube.AppsV1().Deployments(r.Namespace).List(ctx, metav1.ListOptions{LabelSelector: wellknown.LabelOwner})
+	if apierrors.IsForbidden(err) {
+		return nil, err.Error(), nil
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	return list.Items, "", nil
+}
+
+// Dial dials the endpoints of webhooks. It returns their answers by the String of the webhook.
+func (r PageReader) Dial(ctx context.Context, webhooks []doctor.Webhook) (map[string][]doctor.Answer, error) {
+	answers, err := r.Cluster.Dial(ctx, webhooks)
+	return answers, r.withoutPath(err)
+}
+
+// Latencies asks one API server. Others have measured other calls.
+func (r PageReader) Latencies(ctx context.Context) (page.Latencies, error) {
 	metrics, err := r.Cluster.Kube.CoreV1().RESTClient().Get().AbsPath("/metrics").Stream(ctx)
-	if err == nil {
-		defer metrics.Close()
-		m.Latencies, err = page.ReadLatencies(metrics)
-	}
 	if err != nil {
-		m.LatenciesUnread = r.withoutPath(err)
+		return nil, r.withoutPath(err)
 	}
+	defer metrics.Close()
+	latencies, err := page.ReadLatencies(metrics)
+	return latencies, r.withoutPath(err)
 }
+
+// redacted is an error with another message.
+type redacted struct {
+	error
+	message string
+}
+
+func (e redacted) Error() string { return e.message }
+func (e redacted) Unwrap() error { return e.error }
 
 // withoutPath omits the path of the address of the API server from a message: it can contain a token.
-func (r PageReader) withoutPath(err error) string {
-	return strings.ReplaceAll(err.Error(), r.Cluster.Config.Host, page.WithoutPath(r.Cluster.Config.Host))
+func (r PageReader) withoutPath(err error) error {
+	if err == nil {
+		return nil
+	}
+	return redacted{err, strings.ReplaceAll(err.Error(), r.Cluster.Config.Host, page.WithoutPath(r.Cluster.Config.Host))}
 }

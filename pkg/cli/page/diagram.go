@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/page/chart"
 )
 
 // Diagram is the map: webhooks at the left, resources at the right, and a line for each interception.
@@ -27,6 +29,7 @@ type Node struct {
 // Line joins a webhook and a resource.
 type Line struct {
 	From, To int // vertical positions
+	Resource int // its number from above
 	Webhook  Webhook
 }
 
@@ -36,7 +39,7 @@ const (
 	webhookEnd     = 420 // where lines begin
 	resourceBegin  = 640
 	nodeHeight     = 20
-	maxDrawnText   = 52
+	maxDrawnText   = 44
 	maxDrawnLines  = 20_000
 	diagramPadding = 10
 )
@@ -46,15 +49,15 @@ func (p Page) Diagram() Diagram {
 	var d Diagram
 	rows := map[string][]int{} // of webhooks, by resource
 	for i, w := range p.Webhooks {
-		d.Webhooks = append(d.Webhooks, Node{yOf(i), clipped(w.Name), w})
+		d.Webhooks = append(d.Webhooks, Node{yOf(i), chart.Clipped(w.Name, maxDrawnText), w})
 		for _, in := range w.Intercepted {
 			rows[in.Resource] = append(rows[in.Resource], i)
 		}
 	}
-	positions := map[string]int{}
+	numbers := map[string]int{}
 	for i, resource := range byMeanRow(rows) {
-		positions[resource] = yOf(i)
-		d.Resources = append(d.Resources, Node{Y: yOf(i), Text: clipped(resource)})
+		numbers[resource] = i
+		d.Resources = append(d.Resources, Node{Y: yOf(i), Text: chart.Clipped(resource, maxDrawnText)})
 	}
 	for i, w := range p.Webhooks {
 		for _, in := range w.Intercepted {
@@ -62,7 +65,7 @@ func (p Page) Diagram() Diagram {
 				d.Omitted++
 				continue
 			}
-			d.Lines = append(d.Lines, Line{yOf(i), positions[in.Resource], w})
+			d.Lines = append(d.Lines, Line{yOf(i), yOf(numbers[in.Resource]), numbers[in.Resource], w})
 		}
 	}
 	return d
@@ -80,13 +83,6 @@ func byMeanRow(rows map[string][]int) []string {
 		return float64(sum) / float64(len(rows[resource]))
 	}
 	return slices.SortedFunc(maps.Keys(rows), func(a, b string) int { return cmp.Or(cmp.Compare(mean(a), mean(b)), strings.Compare(a, b)) })
-}
-
-func clipped(text string) string {
-	if runes := []rune(text); len(runes) > maxDrawnText {
-		return string(runes[:maxDrawnText-1]) + "…"
-	}
-	return text
 }
 
 // Width is that of the drawing.

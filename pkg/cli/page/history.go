@@ -2,6 +2,7 @@ package page
 
 import (
 	"crypto/x509"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -11,120 +12,140 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/doctor"
 )
 
-// History is what was observed of the certificates of Deployments since the command began. The status in the cluster has
-// no past.
-type History map[certificateKey][]sample
+// History is what was observed since the command began. The status in the cluster has no past.
+type History struct {
+	certificates map[deploymentKey][]span[certificateState]
+	webhooks     map[webhookKey][]span[webhookState]
+	calls        map[latencyKey][]callCount
+	countedAt    time.Time // when calls were counted last; zero before that
+	// authorities are the names of CAs, by fingerprint.
+	authorities map[string]string
+}
 
-type certificateKey struct{ namespace, csv, deployment string }
+type deploymentKey struct{ namespace, csv, deployment string }
 
-// sample is what was observed from one time until another one.
-type sample struct {
-	from, until time.Time
-	certificateState
+type webhookKey struct{ namespace, csv, kind, name string }
+
+type webhookState struct{ state, reason string }
+
+// callCount is the number of calls since the API server started.
+type callCount struct {
+	at            time.Time
+	calls, failed uint64
 }
 
 type certificateState struct {
 	phase   string
-	trusted string // fingerprints of CAs
-	ca      string // fingerprint of the CA of the certificate
-	pods    string // that serve the certificate while it replaces another
+	trusted []string // fingerprints of CAs
+	current string   // fingerprint of the CA of the certificate that pods are given
+	number  int64    // of that certificate
+	served  []served
+	pods    string // how many serve that certificate while it replaces another
 }
 
-const (
-	// maxSamples is how many changes of one certificate are kept. A rotation has about ten.
-	maxSamples = 200
-	// maxGap is the time between two observations after which it is not known what happened between them.
-	maxGap = time.Minute
-)
+// served is the certificate that an endpoint presents.
+type served struct {
+	endpoint string
+	ca       string // fingerprint; empty if the certificate is not trusted
+	text     string // the certificate, or why it is not trusted
+}
+
+func (s certificateState) same(as certificateState) bool {
+	return s.phase == as.phase && s.current == as.current && s.number == as.number && s.pods == as.pods &&
+		slices.Equal(s.trusted, as.trusted) && slices.Equal(s.served, as.served)
+}
 
 // Add returns the history with what is observed now. It does not modify the previous history.
 func (h History) Add(f Facts, now time.Time) History {
-	next := History{}
+	next := History{
+		certificates: map[deploymentKey][]span[certificateState]{}, webhooks: map[webhookKey][]span[webhookState]{},
+		calls: h.addedCalls(f), countedAt: f.LatenciesAt, authorities: maps.Clone(h.authorities),
+	}
+	if next.authorities == nil {
+		next.authorities = map[string]string{}
+	}
+	registrations := byObject(f.Webhooks)
 	for _, r := range f.Rollouts {
 		for _, d := range r.Status.Deployments {
+			for _, w := range d.Registrations() {
+				key := webhookKey{r.Namespace, r.Name, string(w.Type), w.GenerateName}
+				next.webhooks[key] = observed(h.webhooks[key], webhookState{string(w.State), w.Reason}, now, func(a, b webhookState) bool { return a == b })
+			}
 			if d.Certificate == nil {
 				continue
 			}
-			key := certificateKey{r.Namespace, r.Name, d.Name}
-			next[key] = added(h[key], sample{now, now, stateOf(d, r.Namespace, f)})
+			live := registeredBy(d, r.Namespace, registrations)
+			cas := trustedCAs(live)
+			for _, ca := range cas {
+				next.authorities[fingerprintOf(ca)] = nameOf(ca)
+			}
+			key := deploymentKey{r.Namespace, r.Name, d.Name}
+			next.certificates[key] = observed(h.certificates[key], stateOf(*d.Certificate, cas, answersOf(live, f)), now, certificateState.same)
 		}
 	}
 	return next
 }
 
-func added(samples []sample, s sample) []sample {
-	samples = slices.Clone(samples)
-	if len(samples) > 0 {
-		last := &samples[len(samples)-1]
-		if s.from.Sub(last.until) <= maxGap {
-			last.until = s.from
-			if last.certificateState == s.certificateState {
-				return samples
-			}
+// byObject returns webhooks by the name of the object that registers them.
+func byObject(webhooks []doctor.Webhook) map[string][]doctor.Webhook {
+	all := map[string][]doctor.Webhook{}
+	for _, w := range webhooks {
+		all[w.Object] = append(all[w.Object], w)
+	}
+	return all
+}
+
+// registeredBy returns the live registrations of a Deployment.
+func registeredBy(d managerv1alpha1.DeploymentStatus, namespace string, registrations map[string][]doctor.Webhook) (live []doctor.Webhook) {
+	for _, w := range d.Registrations() {
+		for _, object := range append([]string{w.Configuration}, w.CRDs...) {
+			live = append(live, lists.Filter(registrations[object], func(r doctor.Webhook) bool { return r.Service.Namespace == namespace })...)
 		}
 	}
-	samples = append(samples, s)
-	return samples[max(0, len(samples)-maxSamples):]
+	return live
 }
 
-func stateOf(d managerv1alpha1.DeploymentStatus, namespace string, f Facts) certificateState {
-	var names []string
-	for _, r := range d.Registrations() {
-		names = append(append(names, r.Configuration), r.CRDs...)
+// answersOf returns one answer for each endpoint, in the order of their names.
+func answersOf(live []doctor.Webhook, f Facts) []doctor.Answer {
+	var all []doctor.Answer
+	for _, w := range live {
+		all = append(all, f.Answers[w.String()]...)
 	}
-	live := lists.Filter(f.Webhooks, func(w doctor.Webhook) bool {
-		return w.Service.Namespace == namespace && slices.Contains(names, w.Object)
-	})
-	trusted := lists.Map(trustedCAs(live), func(ca *x509.Certificate) string { return shortFingerprint(ca.Raw) })
-	c := d.Certificate
-	return certificateState{
-		phase: string(c.Phase), trusted: strings.Join(lists.Sorted(trusted), " and "),
-		ca: c.CAFingerprint[:min(8, len(c.CAFingerprint))], pods: c.Endpoints.String(),
-	}
+	all = lists.Unique(lists.Filter(all, func(a doctor.Answer) bool { return a.Asked }), func(a doctor.Answer) string { return a.Endpoint })
+	slices.SortFunc(all, func(a, b doctor.Answer) int { return strings.Compare(a.Endpoint, b.Endpoint) })
+	return all
 }
 
-// chart returns nothing while nothing has changed.
-func (h History) chart(of certificateKey, now time.Time) Chart {
-	samples := h[of]
-	if len(samples) < 2 {
-		return Chart{}
-	}
-	var c Chart
-	for _, row := range []struct {
-		name string
-		of   func(sample) string
-	}{
-		{"phase", func(s sample) string { return s.phase }},
-		{"caBundle trusts CAs", func(s sample) string { return s.trusted }},
-		{"CA of the certificate", func(s sample) string { return s.ca }},
-		{"pods", func(s sample) string { return s.pods }},
-	} {
-		if bars := barsOf(samples, row.of); len(bars) > 0 {
-			c.add(row.name, bars...)
+func stateOf(c managerv1alpha1.CertificateStatus, cas []*x509.Certificate, answers []doctor.Answer) certificateState {
+	s := certificateState{phase: string(c.Phase), trusted: lists.Map(cas, fingerprintOf), current: short(c.CAFingerprint), number: c.Generation, pods: c.Endpoints.String()}
+	for _, a := range answers {
+		one := served{a.Endpoint, short(a.CA), short(a.Certificate)}
+		if a.Reason != "" {
+			one.ca, one.text = "", a.Reason
 		}
+		s.served = append(s.served, one)
 	}
-	c.mark(now)
-	return c
+	return s
 }
 
-// barsOf joins consecutive equal texts. Empty texts have no bar.
-func barsOf(samples []sample, of func(sample) string) (bars []Bar) {
-	var texts []string
-	for _, s := range samples {
-		text := of(s)
-		switch last := len(bars) - 1; {
-		case text == "":
-		case last >= 0 && bars[last].Text == text && bars[last].To.Equal(s.from):
-			bars[last].To = s.until
+// addedCalls adds the counts of a new reading of the metrics. A smaller count is that of another process. An API server
+// has no count of a webhook that it has not called.
+func (h History) addedCalls(f Facts) map[latencyKey][]callCount {
+	all := map[latencyKey][]callCount{}
+	for key, l := range f.Latencies {
+		counts := slices.Clone(h.calls[key])
+		if len(counts) == 0 && !h.countedAt.IsZero() && h.countedAt.Before(f.LatenciesAt) {
+			counts = []callCount{{at: h.countedAt}}
+		}
+		last := len(counts) - 1
+		switch {
+		case last >= 0 && !f.LatenciesAt.After(counts[last].at):
+		case last >= 0 && l.Calls < counts[last].calls:
+			counts = []callCount{{f.LatenciesAt, l.Calls, l.Failed}}
 		default:
-			if !slices.Contains(texts, text) {
-				texts = append(texts, text)
-			}
-			bars = append(bars, Bar{s.from, s.until, text, slices.Index(texts, text) % colors})
+			counts = append(counts, callCount{f.LatenciesAt, l.Calls, l.Failed})
 		}
+		all[key] = counts[max(0, len(counts)-maxSpans):]
 	}
-	return bars
+	return all
 }
-
-// colors is the number of colors of bars in the style sheet.
-const colors = 6

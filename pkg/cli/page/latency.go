@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/doctor"
 )
 
@@ -23,17 +24,21 @@ type Latency struct {
 	Mean  time.Duration
 	// P99 is an upper bound: 99 of 100 calls took at most as long. Zero if they took longer than all buckets.
 	P99 time.Duration
-	// Rejected is the number of calls that denied the request, or failed.
-	Rejected uint64
+	// Rejected is the number of calls after which the request was refused. Failed is the number that had no valid answer.
+	Rejected, Failed uint64
 }
 
 // String returns the latency for people.
 func (l Latency) String() string {
-	text := fmt.Sprintf("mean %s, 99 %% within %s", rounded(l.Mean), rounded(l.P99))
 	if l.P99 == 0 {
-		text = fmt.Sprintf("mean %s", rounded(l.Mean))
+		return fmt.Sprintf("mean %s", rounded(l.Mean))
 	}
-	return fmt.Sprintf("%s, %d calls, %d rejected", text, l.Calls, l.Rejected)
+	return fmt.Sprintf("mean %s, 99\u00a0%% within %s", rounded(l.Mean), rounded(l.P99))
+}
+
+// Counts returns the numbers of calls for people.
+func (l Latency) Counts() string {
+	return fmt.Sprintf("%d calls, %d rejected, %d failed", l.Calls, l.Rejected, l.Failed)
 }
 
 func rounded(d time.Duration) time.Duration {
@@ -59,34 +64,36 @@ func latencyType(w doctor.Webhook) string {
 	return "validating"
 }
 
-const durationMetric = "apiserver_admission_webhook_admission_duration_seconds"
+const (
+	durationMetric = "apiserver_admission_webhook_admission_duration_seconds"
+	// rejectionMetric counts refused requests. Failed calls have the label error_type of failedCall.
+	rejectionMetric = "apiserver_admission_webhook_rejection_count"
+	failedCall      = "calling_webhook_error"
+	// ignoredMetric counts calls that failed without consequence: failurePolicy is Ignore.
+	ignoredMetric = "apiserver_admission_webhook_fail_open_count"
+)
 
-// ReadLatencies reads the metrics of an API server. These have tens of megabytes in a large cluster: it keeps one of them.
+// ReadLatencies reads the metrics of an API server. These have tens of megabytes in a large cluster: it keeps three of
+// them.
 func ReadLatencies(metrics io.Reader) (Latencies, error) {
-	var lines bytes.Buffer
-	scanner := bufio.NewScanner(metrics)
-	for scanner.Scan() {
-		if bytes.HasPrefix(bytes.TrimPrefix(scanner.Bytes(), []byte("# TYPE ")), []byte(durationMetric)) {
-			lines.Write(scanner.Bytes())
-			lines.WriteByte('\n')
-		}
-	}
-	parser := expfmt.NewTextParser(model.LegacyValidation)
-	families, err := parser.TextToMetricFamilies(&lines)
-	if err = cmp.Or(scanner.Err(), err); err != nil {
+	families, err := familiesOf(metrics)
+	if err != nil {
 		return nil, fmt.Errorf("read the metrics of the API server: %w", err)
 	}
 	sums := map[latencyKey]*histogram{}
 	for _, m := range families[durationMetric].GetMetric() {
-		labels := map[string]string{}
-		for _, l := range m.GetLabel() {
-			labels[l.GetName()] = l.GetValue()
-		}
-		key := latencyKey{labels["name"], labels["type"]}
+		key := keyOf(m)
 		if sums[key] == nil {
 			sums[key] = &histogram{counts: map[float64]uint64{}}
 		}
-		sums[key].add(m.GetHistogram(), labels["rejected"] == "true")
+		sums[key].add(m.GetHistogram(), labelOf(m, "rejected") == "true")
+	}
+	for _, metric := range []string{rejectionMetric, ignoredMetric} {
+		for _, m := range families[metric].GetMetric() {
+			if sum := sums[keyOf(m)]; sum != nil && (metric == ignoredMetric || labelOf(m, "error_type") == failedCall) {
+				sum.failed += uint64(max(0, m.GetCounter().GetValue()))
+			}
+		}
 	}
 	all := Latencies{}
 	for key, sum := range sums {
@@ -97,11 +104,32 @@ func ReadLatencies(metrics io.Reader) (Latencies, error) {
 	return all, nil
 }
 
+func familiesOf(metrics io.Reader) (map[string]*dto.MetricFamily, error) {
+	var lines bytes.Buffer
+	scanner := bufio.NewScanner(metrics)
+	for scanner.Scan() {
+		name := bytes.TrimPrefix(scanner.Bytes(), []byte("# TYPE "))
+		if bytes.HasPrefix(name, []byte(durationMetric)) || bytes.HasPrefix(name, []byte(rejectionMetric)) || bytes.HasPrefix(name, []byte(ignoredMetric)) {
+			lines.Write(scanner.Bytes())
+			lines.WriteByte('\n')
+		}
+	}
+	parser := expfmt.NewTextParser(model.LegacyValidation)
+	families, err := parser.TextToMetricFamilies(&lines)
+	return families, cmp.Or(scanner.Err(), err)
+}
+
+func keyOf(m *dto.Metric) latencyKey { return latencyKey{labelOf(m, "name"), labelOf(m, "type")} }
+
+func labelOf(m *dto.Metric, name string) string {
+	return lists.First(m.GetLabel(), func(l *dto.LabelPair) bool { return l.GetName() == name }).GetValue()
+}
+
 // histogram is the sum of several.
 type histogram struct {
-	calls, rejected uint64
-	seconds         float64
-	counts          map[float64]uint64 // of calls, by the upper bound of the bucket
+	calls, rejected, failed uint64
+	seconds                 float64
+	counts                  map[float64]uint64 // of calls, by the upper bound of the bucket
 }
 
 func (h *histogram) add(other *dto.Histogram, rejected bool) {
@@ -116,7 +144,7 @@ func (h *histogram) add(other *dto.Histogram, rejected bool) {
 }
 
 func (h *histogram) latency() Latency {
-	l := Latency{Calls: h.calls, Rejected: h.rejected, Mean: seconds(h.seconds / float64(h.calls))}
+	l := Latency{Calls: h.calls, Rejected: h.rejected, Failed: h.failed, Mean: seconds(h.seconds / float64(h.calls))}
 	bounds := make([]float64, 0, len(h.counts))
 	for bound, calls := range h.counts {
 		if !math.IsInf(bound, 1) && float64(calls) >= 0.99*float64(h.calls) {

@@ -1,5 +1,5 @@
-// Package page renders the webhooks of a cluster as HTML: a map of who intercepts what, a view of each webhook, and what
-// doctor finds. It is pure.
+// Package page renders the webhooks of a cluster as HTML: a map of who intercepts what, a view of each webhook, and
+// what doctor finds. It is pure.
 package page
 
 import (
@@ -8,8 +8,10 @@ import (
 	"slices"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/doctor"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/status"
 )
@@ -18,14 +20,56 @@ import (
 type Facts struct {
 	status.Facts
 	Measurements
+	// Deployments are those of ClusterServiceVersions.
+	Deployments []appsv1.Deployment
+	// DeploymentsUnread is why Deployments could not be listed; otherwise empty.
+	DeploymentsUnread string
 	// Events are those of ClusterServiceVersions.
 	Events []corev1.Event
 	// EventsUnread is why Events could not be listed; otherwise empty.
 	EventsUnread string
 	// Server is the address of the API server.
 	Server string
+	// ClockAhead is how much later the clock of the API server is than that of this machine; nil if it is not known.
+	ClockAhead *time.Duration
 	// Namespace is the namespace that is shown; empty for all, with registrations of no ClusterServiceVersion.
 	Namespace string
+}
+
+// Shown returns the webhooks of the page that API servers know.
+func (f Facts) Shown() []doctor.Webhook {
+	return lists.Filter(f.Webhooks, func(w doctor.Webhook) bool {
+		return f.Namespace == "" || w.Owner.Namespace == f.Namespace || w.Service.Namespace == f.Namespace
+	})
+}
+
+// Generations are the numbers of certificates, by Deployment.
+type Generations map[deploymentKey]int64
+
+// Generations returns those of the status.
+func (f Facts) Generations() Generations {
+	all := Generations{}
+	for _, r := range f.Rollouts {
+		for _, d := range r.Status.Deployments {
+			if d.Certificate != nil {
+				all[deploymentKey{r.Namespace, r.Name, d.Name}] = d.Certificate.Generation
+			}
+		}
+	}
+	return all
+}
+
+// Rotating returns the webhooks whose certificates are replaced, or were since their endpoints were dialled.
+func (f Facts) Rotating(dialled Generations) (all []doctor.Webhook) {
+	registrations := byObject(f.Webhooks)
+	for _, r := range f.Rollouts {
+		for _, d := range r.Status.Deployments {
+			if c := d.Certificate; c != nil && (isRotating(string(c.Phase)) || c.Generation != dialled[deploymentKey{r.Namespace, r.Name, d.Name}]) {
+				all = append(all, registeredBy(d, r.Namespace, registrations)...)
+			}
+		}
+	}
+	return all
 }
 
 // Measurements are facts that take long to read.
@@ -40,6 +84,8 @@ type Measurements struct {
 	NotDialled string
 	// Latencies are what one API server has measured since it started.
 	Latencies Latencies
+	// LatenciesAt is when Latencies were read; zero before that.
+	LatenciesAt time.Time
 	// LatenciesUnread is why Latencies could not be read; otherwise empty.
 	LatenciesUnread string
 }
@@ -65,19 +111,22 @@ type Page struct {
 	Dialled, Endpoints int
 	// NotDialled, EventsUnread and LatenciesUnread are why these are not shown; otherwise empty.
 	NotDialled, EventsUnread, LatenciesUnread string
+
+	ids map[string]string // of webhooks, by the String of the registration
 }
 
-// New returns the page of a cluster. The history is that of its certificates.
+// New returns the page of a cluster. Now, and the times of measurements, are those of the clock of the API server.
 func New(f Facts, history History, now time.Time) Page {
-	f.Webhooks, f.Facts.Answers = withoutPaths(f.Webhooks), f.Answers
+	redaction := redactionOf(f.Webhooks)
+	f.Webhooks, f.Facts.Answers = lists.Map(f.Webhooks, redaction.webhook), f.Answers
 	s := status.Of(f.Facts, f.Namespace, now)
 	p := Page{
-		Server: f.Server, Namespace: f.Namespace, ReadAt: now, Notes: notes(s), RegistrationsUnread: f.RegistrationsUnread,
+		Server: f.Server, Namespace: f.Namespace, ReadAt: now, Notes: append(clockNotes(f.ClockAhead), notes(s)...), RegistrationsUnread: f.RegistrationsUnread,
 		DialledAt: f.DialledAt, Direct: f.Direct, NotDialled: f.NotDialled, EventsUnread: f.EventsUnread, LatenciesUnread: f.LatenciesUnread,
 	}
 	p.Dialled, p.Endpoints = doctor.Asked(f.Facts.Facts)
-	p.Findings = findings(f, now)
-	p.Webhooks = newIndex(f, p.Findings, history, now).webhooks(s)
+	p.Findings = lists.Map(findings(f, now), redaction.finding)
+	p.Webhooks, p.ids = newIndex(f, p.Findings, history, redaction, now).webhooks(s)
 	if f.Namespace != "" {
 		p.Findings = about(p.Webhooks, p.Findings)
 	}
@@ -133,7 +182,7 @@ func (p Page) withoutTime() Page {
 	p.Webhooks = slices.Clone(p.Webhooks)
 	for i := range p.Webhooks {
 		w := &p.Webhooks[i]
-		w.Certificates, w.Rotation = w.Certificates.withoutTime(), w.Rotation.withoutTime()
+		w.Rollout, w.Certificates, w.Rotation = w.Rollout.WithoutTime(), w.Certificates.WithoutTime(), w.Rotation.WithoutTime()
 	}
 	return p
 }
@@ -145,6 +194,14 @@ func (p Page) Webhook(id string) (Webhook, bool) {
 		return Webhook{}, false
 	}
 	return p.Webhooks[i], true
+}
+
+// Reference is the name of a registration, and the ID of its webhook; empty if that is not shown.
+type Reference struct{ Name, ID string }
+
+// Reference finds the webhook of a registration by its String.
+func (p Page) Reference(registration string) Reference {
+	return Reference{registration, p.ids[registration]}
 }
 
 // Count returns the number of webhooks of a health.

@@ -2,6 +2,7 @@ package page
 
 import (
 	"crypto/ed25519"
+	"crypto/sha256"
 	"crypto/x509"
 	"encoding/pem"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -39,6 +41,12 @@ func caOf(t testing.TB, serial int64, notBefore, notAfter time.Time) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
 }
 
+// digestOf is the fingerprint of the CA of a caBundle, as a status has it.
+func digestOf(bundle []byte) string {
+	block, _ := pem.Decode(bundle)
+	return fmt.Sprintf("%x", sha256.Sum256(block.Bytes))
+}
+
 // shop has a webhook that serves, one that waits, a conversion, and registrations of another owner.
 func shop(t testing.TB) Facts {
 	t.Helper()
@@ -60,16 +68,23 @@ func shop(t testing.TB) Facts {
 		},
 		Facts: status.Facts{
 			CSVs: []operatorsv1alpha1.ClusterServiceVersion{{
-				ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "shop.v1"},
-				Status:     operatorsv1alpha1.ClusterServiceVersionStatus{Phase: operatorsv1alpha1.CSVPhaseInstalling, LastTransitionTime: ago(time.Hour)},
+				ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "shop.v1", CreationTimestamp: *ago(time.Hour + 12*time.Second)},
+				Status: operatorsv1alpha1.ClusterServiceVersionStatus{
+					Phase: operatorsv1alpha1.CSVPhaseInstalling, LastTransitionTime: ago(time.Hour + 10*time.Second),
+					Conditions: []operatorsv1alpha1.ClusterServiceVersionCondition{
+						{Phase: operatorsv1alpha1.CSVPhasePending, Reason: "RequirementsUnknown", LastTransitionTime: ago(time.Hour + 12*time.Second)},
+						{Phase: operatorsv1alpha1.CSVPhasePending, Reason: "RequirementsNotMet", LastTransitionTime: ago(time.Hour + 12*time.Second)},
+						{Phase: operatorsv1alpha1.CSVPhaseInstalling, LastTransitionTime: ago(time.Hour + 10*time.Second)},
+					},
+				},
 			}},
 			Rollouts: []managerv1alpha1.WebhookRollout{{
 				ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "shop.v1"},
 				Status: managerv1alpha1.WebhookRolloutStatus{Deployments: []managerv1alpha1.DeploymentStatus{{
 					Name: "manager", State: managerv1alpha1.DeploymentAvailable,
 					Certificate: &managerv1alpha1.CertificateStatus{
-						Provider: "manager", Phase: managerv1alpha1.CertificateStable, NotBefore: ago(30 * 24 * time.Hour), NotAfter: ago(-60 * 24 * time.Hour), RenewalTime: ago(-30 * 24 * time.Hour), LastUpdateTime: ago(30 * 24 * time.Hour),
-						CAFingerprint: "0123456789abcdef",
+						Provider: "manager", Phase: managerv1alpha1.CertificateStable, NotBefore: ago(30 * 24 * time.Hour), NotAfter: ago(-60 * 24 * time.Hour), RenewalTime: ago(-30 * 24 * time.Hour), LastUpdateTime: ago(time.Hour + 9*time.Second),
+						Generation: 1, CAFingerprint: digestOf(ca),
 					},
 					Webhooks: []managerv1alpha1.WebhookStatus{
 						{Type: operatorsv1alpha1.ValidatingAdmissionWebhook, GenerateName: "v.shop.io", Configuration: "v.shop.io-x", State: managerv1alpha1.WebhookRegistered, LastTransitionTime: ago(time.Hour)},
@@ -85,12 +100,19 @@ func shop(t testing.TB) Facts {
 					{Kind: doctor.Conversion, Object: "orders.shop.io", Service: service, Port: 443, CABundle: ca, Owner: owner, Fails: true, Versions: 2},
 					{Kind: doctor.Mutating, Object: "sidecars", Name: "sidecars.mesh.io", URL: "https://mesh.example.com/inject?token=secret-in-a-url", Fails: false, Rules: []admissionregistrationv1.RuleWithOperations{rule("", "pods", "CREATE")}},
 					{Kind: doctor.Validating, Object: "gone", Name: "gone.example.com", Service: types.NamespacedName{Namespace: "gone", Name: "hook"}, Port: 443, Fails: true, Rules: []admissionregistrationv1.RuleWithOperations{rule("", "configmaps", "CREATE", "UPDATE")}},
-					{Kind: doctor.Validating, Object: "v.shop.io-x", Name: "v.shop.io", Service: service, Port: 443, CABundle: ca, Owner: owner, Fails: true, Rules: []admissionregistrationv1.RuleWithOperations{rule("shop.io", "orders", "CREATE", "UPDATE"), rule("", "configmaps", "DELETE")}},
+					{Kind: doctor.Validating, Object: "v.shop.io-x", Name: "v.shop.io", Written: now.Add(-time.Hour - time.Second), Service: service, Port: 443, CABundle: ca, Owner: owner, Fails: true, Rules: []admissionregistrationv1.RuleWithOperations{rule("shop.io", "orders", "CREATE", "UPDATE"), rule("", "configmaps", "DELETE")}},
 				},
 				Services: map[types.NamespacedName]doctor.Service{service: {By: route.ByClusterIP, Ports: map[int32]int{443: 1}, Ready: 1, Owner: owner}},
 				Owners:   map[types.NamespacedName]bool{owner: true},
 			},
 		},
+		Deployments: []appsv1.Deployment{{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "manager", CreationTimestamp: *ago(time.Hour + 9*time.Second), Annotations: map[string]string{revision: "1"}},
+			Status: appsv1.DeploymentStatus{Conditions: []appsv1.DeploymentCondition{
+				{Type: appsv1.DeploymentAvailable, Status: corev1.ConditionTrue, LastTransitionTime: *ago(time.Hour + 3*time.Second)},
+				{Type: appsv1.DeploymentProgressing, Status: corev1.ConditionTrue, Reason: "NewReplicaSetAvailable", LastUpdateTime: *ago(time.Hour + 3*time.Second)},
+			}},
+		}},
 		Events: []corev1.Event{
 			{InvolvedObject: corev1.ObjectReference{Namespace: "shop", Name: "shop.v1"}, Type: "Normal", Reason: "WebhookRegistered", Message: "webhook v.shop.io is registered and serves", LastTimestamp: *ago(time.Hour)},
 			{InvolvedObject: corev1.ObjectReference{Namespace: "shop", Name: "other.v1"}, Reason: "Other"},
@@ -114,7 +136,7 @@ func TestWebhooks(t *testing.T) {
 	ids := lists.Map(p.Webhooks, func(w Webhook) string { return w.ID })
 	installtest.Same(t, "the number of different ids", len(ids), len(lists.Distinct(slices.Clone(ids))))
 	installtest.Same(t, "healthy", 2, p.Count(Healthy))
-	installtest.Same(t, "latency", "mean 3ms, 99 % within 5ms, 12 calls, 0 rejected", p.Webhooks[0].Latency.String())
+	installtest.Same(t, "latency", "mean 3ms, 99\u00a0% within 5ms: 12 calls, 0 rejected, 0 failed", p.Webhooks[0].Latency.String()+": "+p.Webhooks[0].Latency.Counts())
 }
 
 // With a namespace, only the webhooks of its ClusterServiceVersions are shown, and what was found of them.
@@ -205,51 +227,53 @@ func TestStages(t *testing.T) {
 	installtest.Same(t, "events", []string{"WebhookUnreachable", "WebhookRegistered"}, lists.Map(p.Webhooks[0].Events, func(e Event) string { return e.Reason }))
 }
 
-func TestValidityChart(t *testing.T) {
-	chart := New(shop(t), History{}, now).Webhooks[0].Certificates
-	summary := chart.Summary()
-	installtest.Same(t, "certificate", []string{
-		"serving certificate: valid from 2026-04-04T12:00:00Z to 2026-06-03T12:00:00Z",
-		"serving certificate: due for renewal from 2026-06-03T12:00:00Z to 2026-07-03T12:00:00Z",
-	}, summary[:2])
-	installtest.Same(t, "the number of rows", 2, len(chart.Rows))
-	installtest.Same(t, "the end of the last bar", float64(chartWidth-8), chart.X(chart.To))
-	installtest.Same(t, "labels", []string{"2026-04-04", "2027-04-04"}, []string{chart.Marks()[0].Text, chart.Marks()[5].Text})
+// The difference of the clocks is measured in whole seconds, and must not vary with each reading.
+func TestClock(t *testing.T) {
+	of := func(d time.Duration) *time.Duration { return &d }
+	for name, test := range map[string]struct {
+		previous time.Duration
+		measured *time.Duration
+		want     time.Duration
+	}{
+		"not known":            {time.Minute, nil, time.Minute},
+		"close":                {0, of(1900 * time.Millisecond), 0},
+		"wrong":                {0, of(-time.Hour - 400*time.Millisecond), -time.Hour},
+		"measured another way": {-time.Hour, of(-time.Hour - 1900*time.Millisecond), -time.Hour},
+		"corrected":            {-time.Hour, of(time.Second), time.Second},
+	} {
+		installtest.Same(t, name, test.want, Clock(test.previous, test.measured))
+	}
+	f := shop(t)
+	installtest.Same(t, "notes without a difference", 0, len(New(f, History{}, now).Notes))
+	f.ClockAhead = of(-3 * time.Minute)
+	installtest.Same(t, "notes", []string{"The clock of this machine is 3m ahead of that of the API server, whose time this page shows. Correct the clock: other commands use it."}, New(f, History{}, now).Notes)
 }
 
-func TestHistoryOfARotation(t *testing.T) {
-	f := shop(t)
-	certificate := f.Rollouts[0].Status.Deployments[0].Certificate
-	first, second := f.Webhooks[3].CABundle, caOf(t, 2, now, now.Add(time.Hour))
-	h := History{}
-	at := now
-	for _, step := range []struct {
-		phase  managerv1alpha1.CertificatePhase
-		bundle []byte
-		pods   *managerv1alpha1.CertificateEndpoints
-	}{
-		{"Stable", first, nil}, {"Stable", first, nil},
-		{"Distributing", slices.Concat(first, second), nil},
-		{"Promoting", slices.Concat(first, second), &managerv1alpha1.CertificateEndpoints{Total: 2, Updated: 1, Outdated: 1}},
-		{"Stable", second, nil},
+// The path of a URL that a webhook calls can contain a token. Messages of API servers contain it.
+func TestPathsAreRedacted(t *testing.T) {
+	r := redactionOf([]doctor.Webhook{{URL: "https://mesh.example.com/token"}, {URL: "https://mesh.example.com/token/longer"}, {URL: "https://other.example.com"}, {}})
+	for message, want := range map[string]string{
+		"calls https://mesh.example.com/token/longer twice":                                                               "calls https://mesh.example.com twice",
+		`failed to call webhook: Post "https://unknown.example.com/secret?timeout=10s": dial tcp: timeout`:                `failed to call webhook: Post "https://unknown.example.com": dial tcp: timeout`,
+		`failed to call webhook: Post "https://user:password@unknown.example.com:8443/secret": EOF`:                       `failed to call webhook: Post "https://unknown.example.com:8443": EOF`,
+		`Post \"https://unknown.example.com/secret?timeout=10s\": EOF`:                                                    `Post \"https://unknown.example.com\": EOF`,
+		`failed to call webhook: Post "https://hook.shop.svc:443/validate?timeout=10s": EOF`:                              `failed to call webhook: Post "https://hook.shop.svc:443/validate?timeout=10s": EOF`,
+		`failed to call webhook: Post "https://hook.shop.svc.example.com/secret": EOF`:                                    `failed to call webhook: Post "https://hook.shop.svc.example.com": EOF`,
+		"see https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers for other messages": "see https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers for other messages",
 	} {
-		certificate.Phase, certificate.Endpoints = step.phase, step.pods
-		f.Webhooks[3].CABundle, f.Webhooks[0].CABundle = step.bundle, step.bundle
-		h = h.Add(f, at)
-		at = at.Add(time.Second)
+		installtest.Same(t, message, want, r.text(message))
 	}
-	h = h.Add(f, at)
-	chart := New(f, h, at).Webhooks[0].Rotation
-	texts := map[string][]string{}
-	for _, row := range chart.Rows {
-		for _, b := range row.Bars {
-			texts[row.Name] = append(texts[row.Name], fmt.Sprintf("%s %s", b.To.Sub(b.From), b.Text))
-		}
+	f := shop(t)
+	token := "https://mesh.example.com/inject?token=secret-in-a-url"
+	f.Events[0].Message, f.Rollouts[0].Status.Deployments[1].Message = "event "+token, "deployment "+token
+	f.Rollouts[0].Status.Deployments[1].Webhooks[0].Message = "webhook " + token
+	f.Webhooks = append(f.Webhooks, doctor.Webhook{Kind: doctor.APIService, Object: "v1.shop.io", Available: metav1.ConditionFalse, Report: "report " + token})
+	f.Rollouts[0].Status.Deployments[0].Certificate.Message = "certificate " + token
+	text := fmt.Sprintf("%+v", New(f, History{}, now))
+	installtest.Same(t, "the page contains the path", false, strings.Contains(text, "secret-in-a-url"))
+	for _, part := range []string{"event ", "deployment ", "webhook ", "certificate "} {
+		installtest.Contains(t, text, part+"https://mesh.example.com")
 	}
-	installtest.Same(t, "phases", []string{"2s Stable", "1s Distributing", "1s Promoting", "1s Stable"}, texts["phase"])
-	installtest.Same(t, "pods", []string{"1s 1/2 new, 1 old, 0 unknown"}, texts["pods"])
-	installtest.Same(t, "the number of sets of CAs", 3, len(texts["caBundle trusts CAs"]))
-	installtest.Same(t, "without a change there is no chart", true, New(f, History{}.Add(f, now), at).Webhooks[0].Rotation.Empty())
 }
 
 // What hostile objects contain has a limit.
@@ -277,9 +301,15 @@ apiserver_admission_webhook_admission_duration_seconds_bucket{name="v",operation
 apiserver_admission_webhook_admission_duration_seconds_bucket{name="v",operation="UPDATE",rejected="true",type="validating",le="+Inf"} 1
 apiserver_admission_webhook_admission_duration_seconds_sum{name="v",operation="UPDATE",rejected="true",type="validating"} 0.9
 apiserver_admission_webhook_admission_duration_seconds_count{name="v",operation="UPDATE",rejected="true",type="validating"} 1
+# TYPE apiserver_admission_webhook_fail_open_count counter
+apiserver_admission_webhook_fail_open_count{name="v",type="validating"} 2
+apiserver_admission_webhook_fail_open_count{name="without-calls",type="validating"} 2
+# TYPE apiserver_admission_webhook_rejection_count counter
+apiserver_admission_webhook_rejection_count{error_type="calling_webhook_error",name="v",operation="UPDATE",rejection_code="0",type="validating"} 3
+apiserver_admission_webhook_rejection_count{error_type="no_error",name="v",operation="UPDATE",rejection_code="400",type="validating"} 7
 `))
 	installtest.Must(t, err)
-	installtest.Same(t, "latencies", Latencies{{"v", "validating"}: {Calls: 100, Mean: 10 * time.Millisecond, P99: 5 * time.Millisecond, Rejected: 1}}, latencies)
+	installtest.Same(t, "latencies", Latencies{{"v", "validating"}: {Calls: 100, Mean: 10 * time.Millisecond, P99: 5 * time.Millisecond, Rejected: 1, Failed: 5}}, latencies)
 	_, err = ReadLatencies(strings.NewReader("apiserver_admission_webhook_admission_duration_seconds_count{"))
 	installtest.Prefix(t, "error", "read the metrics of the API server: text format parsing error in line 1: ", fmt.Sprint(err))
 	latencies, err = ReadLatencies(strings.NewReader("another_metric 1\n"))

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -44,33 +45,58 @@ type Stage struct {
 // Class is the name of the progress in the style sheet.
 func (s Stage) Class() string { return strings.ReplaceAll(string(s.Progress), " ", "-") }
 
-// Event is what the manager, or an OLM, reported of the ClusterServiceVersion.
-type Event struct {
-	Time    time.Time
-	Warning bool
-	Reason  string
-	Message string
-	Count   int32
-}
-
-// addStatus adds what the WebhookRollout and the ClusterServiceVersion report.
+// addStatus adds what the WebhookRollout and the ClusterServiceVersion report, and what was observed of them.
 func (x *index) addStatus(w *Webhook, live []doctor.Webhook) {
 	name := types.NamespacedName{Namespace: w.Namespace, Name: w.CSV}
-	if csv := x.csvs[name]; csv != nil {
-		w.Stages = append(w.Stages, csvStage(*csv))
+	w.Events = eventsOf(x.events[name])
+	r := x.rolloutOf(*w, live)
+	if r.csv != nil {
+		w.Stages = append(w.Stages, csvStage(*r.csv))
 	}
-	if rollout := x.rollouts[name]; rollout != nil {
-		deployment := lists.First(rollout.Status.Deployments, func(d managerv1alpha1.DeploymentStatus) bool { return d.Name == w.Deployment })
-		reported := lists.First(deployment.Registrations(), func(r managerv1alpha1.WebhookStatus) bool {
-			return r.GenerateName == w.Name && strings.HasPrefix(string(r.Type), w.Type)
-		})
-		w.Certificate = deployment.Certificate
-		w.Stages = append(w.Stages, deploymentStage(deployment), certificateStage(deployment.Certificate), registrationStage(*w, reported))
+	if x.rollouts[name] != nil {
+		w.Certificate = r.status.Certificate
+		w.Stages = append(w.Stages, deploymentStage(r.status, r.deployment), certificateStage(r.status.Certificate), registrationStage(*w, r.webhook))
+		w.Rollout = r.chart()
 	}
 	w.Stages = inOrder(w.Stages)
-	w.Certificates = validityChart(live, w.Certificate, x.now)
-	w.Rotation = x.history.chart(certificateKey{w.Namespace, w.CSV, w.Deployment}, x.now)
-	w.Events = eventsOf(x.events[name])
+	colors := x.colorsOf(*w, live)
+	w.Certificates = validity(live, w.Certificate, answersOf(live, x.Facts), colors, x.now)
+	w.Rotation = x.rotationOf(*w, colors).chart()
+}
+
+// rolloutOf gathers what is known of the rollout of a declared webhook.
+func (x *index) rolloutOf(w Webhook, live []doctor.Webhook) rollout {
+	name := types.NamespacedName{Namespace: w.Namespace, Name: w.CSV}
+	r := rollout{csv: x.csvs[name], unread: x.DeploymentsUnread, live: len(live) > 0, events: w.Events, now: x.now}
+	if found := x.rollouts[name]; found != nil {
+		r.status = lists.First(found.Status.Deployments, func(d managerv1alpha1.DeploymentStatus) bool { return d.Name == w.Deployment })
+	}
+	r.webhook = lists.First(r.status.Registrations(), func(reported managerv1alpha1.WebhookStatus) bool {
+		return reported.GenerateName == w.Name && strings.HasPrefix(string(reported.Type), w.Type)
+	})
+	r.deployment = x.deployments[types.NamespacedName{Namespace: w.Namespace, Name: w.Deployment}]
+	r.states = x.history.webhooks[webhookKey{w.Namespace, w.CSV, string(r.webhook.Type), w.Name}]
+	for _, one := range live {
+		if one.Kind == doctor.Conversion {
+			r.written = one.Written
+		} else if r.registered.IsZero() || one.Written.Before(r.registered) {
+			r.registered = one.Written
+		}
+	}
+	return r
+}
+
+// colorsOf gives a color to each CA, the first observed one first.
+func (x *index) colorsOf(w Webhook, live []doctor.Webhook) palette {
+	colors := palette{}
+	for _, s := range x.history.certificates[deploymentKey{w.Namespace, w.CSV, w.Deployment}] {
+		colors.add(s.value.trusted...)
+	}
+	colors.add(lists.Map(trustedCAs(live), fingerprintOf)...)
+	if w.Certificate != nil {
+		colors.add(short(w.Certificate.CAFingerprint))
+	}
+	return colors
 }
 
 // inOrder marks the first stage that is not done as the current one.
@@ -95,10 +121,16 @@ func csvStage(csv operatorsv1alpha1.ClusterServiceVersion) Stage {
 	return s
 }
 
-func deploymentStage(d managerv1alpha1.DeploymentStatus) Stage {
+func deploymentStage(d managerv1alpha1.DeploymentStatus, live *appsv1.Deployment) Stage {
 	s := Stage{Name: strings.TrimSpace("Deployment " + d.Name), State: cmp.Or(string(d.State), "unknown"), Message: d.Message, Progress: Pending}
 	if d.State == managerv1alpha1.DeploymentAvailable {
 		s.Progress = Done
+	}
+	if live == nil {
+		return s
+	}
+	if c := conditionOf(*live, appsv1.DeploymentAvailable); c.Status == corev1.ConditionTrue && s.Progress == Done {
+		s.Since = &c.LastTransitionTime.Time
 	}
 	return s
 }
@@ -132,28 +164,4 @@ func timeOf(t *metav1.Time) *time.Time {
 		return nil
 	}
 	return &t.Time
-}
-
-// maxEvents is how many events of one ClusterServiceVersion are shown.
-const maxEvents = 50
-
-// eventsOf returns the latest events, the latest first.
-func eventsOf(events []corev1.Event) []Event {
-	all := lists.Map(events, func(e corev1.Event) Event {
-		return Event{Time: timeOfEvent(e), Warning: e.Type == corev1.EventTypeWarning, Reason: e.Reason, Message: e.Message, Count: e.Count}
-	})
-	slices.SortStableFunc(all, func(a, b Event) int { return b.Time.Compare(a.Time) })
-	return all[:min(len(all), maxEvents)]
-}
-
-// timeOfEvent is the last time: clients of both versions of the kind fill other fields.
-func timeOfEvent(e corev1.Event) time.Time {
-	last := e.EventTime.Time
-	if e.Series != nil {
-		last = e.Series.LastObservedTime.Time
-	}
-	if e.LastTimestamp.After(last) {
-		last = e.LastTimestamp.Time
-	}
-	return last
 }

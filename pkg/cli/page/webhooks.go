@@ -4,19 +4,19 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/doctor"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/page/chart"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/status"
 )
 
@@ -49,10 +49,16 @@ type Webhook struct {
 
 	Stages       []Stage
 	Certificate  *managerv1alpha1.CertificateStatus
-	Certificates Chart
-	Rotation     Chart
+	Rollout      chart.Chart
+	Certificates chart.Chart
+	Rotation     chart.Chart
 	Events       []Event
+
+	called latencyKey // as metrics name it; empty if they do not
 }
+
+// Hidden is how many resources are not in its row of the table.
+func (w Webhook) Hidden() int { return max(0, len(w.Intercepted)-MaxInRow) + w.More }
 
 // Fails reports whether a request fails when the call does.
 func (w Webhook) Fails() bool { return w.Policy != policyIgnore }
@@ -68,6 +74,9 @@ func (w Webhook) Expires() *time.Time {
 	return &w.Certificate.NotAfter.Time
 }
 
+// MaxInRow is how many resources a row of the table names.
+const MaxInRow = 3
+
 const (
 	policyFail     = "Fail"
 	policyIgnore   = "Ignore"
@@ -82,21 +91,24 @@ type index struct {
 	Facts
 
 	history       History
+	redaction     redaction
 	now           time.Time
 	registrations map[registered][]doctor.Webhook
 	findings      map[string][]doctor.Finding // by the String of the registration
 	csvs          map[types.NamespacedName]*operatorsv1alpha1.ClusterServiceVersion
 	rollouts      map[types.NamespacedName]*managerv1alpha1.WebhookRollout
+	deployments   map[types.NamespacedName]*appsv1.Deployment
 	events        map[types.NamespacedName][]corev1.Event
 }
 
-func newIndex(f Facts, findings []doctor.Finding, history History, now time.Time) *index {
+func newIndex(f Facts, findings []doctor.Finding, history History, redaction redaction, now time.Time) *index {
 	x := &index{
-		Facts: f, history: history, now: now,
+		Facts: f, history: history, redaction: redaction, now: now,
 		registrations: map[registered][]doctor.Webhook{}, findings: map[string][]doctor.Finding{},
-		csvs:     map[types.NamespacedName]*operatorsv1alpha1.ClusterServiceVersion{},
-		rollouts: map[types.NamespacedName]*managerv1alpha1.WebhookRollout{},
-		events:   map[types.NamespacedName][]corev1.Event{},
+		csvs:        map[types.NamespacedName]*operatorsv1alpha1.ClusterServiceVersion{},
+		rollouts:    map[types.NamespacedName]*managerv1alpha1.WebhookRollout{},
+		deployments: map[types.NamespacedName]*appsv1.Deployment{},
+		events:      map[types.NamespacedName][]corev1.Event{},
 	}
 	for _, w := range f.Webhooks {
 		key := registered{typeOf(w), w.Object}
@@ -113,32 +125,36 @@ func newIndex(f Facts, findings []doctor.Finding, history History, now time.Time
 	for i, r := range f.Rollouts {
 		x.rollouts[types.NamespacedName{Namespace: r.Namespace, Name: r.Name}] = &f.Rollouts[i]
 	}
+	for i, d := range f.Deployments {
+		x.deployments[types.NamespacedName{Namespace: d.Namespace, Name: d.Name}] = &f.Deployments[i]
+	}
 	for _, e := range f.Events {
 		key := types.NamespacedName{Namespace: e.InvolvedObject.Namespace, Name: e.InvolvedObject.Name}
-		x.events[key] = append(x.events[key], e)
+		x.events[key] = append(x.events[key], redaction.event(e))
 	}
 	return x
 }
 
-// webhooks returns the declared webhooks, and then those of other owners.
-func (x *index) webhooks(s status.Status) (all []Webhook) {
-	declared := map[string]bool{} // registrations, by String
+// webhooks returns the declared webhooks, and then those of other owners, and their IDs by registration.
+func (x *index) webhooks(s status.Status) (all []Webhook, ids map[string]string) {
+	ids = map[string]string{} // by the String of the registration
 	for _, w := range s.Webhooks {
 		live := x.registrationsOf(w)
-		for _, r := range live {
-			declared[r.String()] = true
-		}
 		all = append(all, x.declared(w, live))
+		for _, r := range live {
+			ids[r.String()] = all[len(all)-1].ID
+		}
 	}
 	if x.Namespace != "" {
-		return all
+		return all, ids
 	}
 	for _, r := range x.Webhooks {
-		if !declared[r.String()] {
+		if _, declared := ids[r.String()]; !declared {
 			all = append(all, x.undeclared(r))
+			ids[r.String()] = all[len(all)-1].ID
 		}
 	}
-	return all
+	return all, ids
 }
 
 func (x *index) declared(of status.Webhook, live []doctor.Webhook) Webhook {
@@ -148,6 +164,10 @@ func (x *index) declared(of status.Webhook, live []doctor.Webhook) Webhook {
 	}
 	x.addRegistrations(&w, live)
 	x.addStatus(&w, live)
+	w.Problem = x.redaction.text(w.Problem)
+	for i := range w.Stages {
+		w.Stages[i].Message = x.redaction.text(w.Stages[i].Message)
+	}
 	w.Health = w.byState()
 	if len(live) > 0 {
 		w.Health = worst(w.Health, byFindings(w.Findings), x.byAnswers(live))
@@ -158,8 +178,9 @@ func (x *index) declared(of status.Webhook, live []doctor.Webhook) Webhook {
 func (x *index) undeclared(r doctor.Webhook) Webhook {
 	w := Webhook{ID: idOf(r.String()), Name: cmp.Or(r.Name, r.Object), Type: typeOf(r), Namespace: r.Owner.Namespace, CSV: r.Owner.Name}
 	x.addRegistrations(&w, []doctor.Webhook{r})
-	w.Certificates = validityChart([]doctor.Webhook{r}, nil, x.now)
-	w.Health = worst(byFindings(w.Findings), x.byAnswers([]doctor.Webhook{r}))
+	live := []doctor.Webhook{r}
+	w.Certificates = validity(live, nil, answersOf(live, x.Facts), x.colorsOf(w, live), x.now)
+	w.Health = worst(byFindings(w.Findings), x.byAnswers(live))
 	return w
 }
 
@@ -178,8 +199,8 @@ func typeOf(w doctor.Webhook) string {
 	return strings.TrimSuffix(w.Kind, "WebhookConfiguration")
 }
 
-// registrationsOf returns the live registrations of a declared webhook. The status of a conversion names its definitions
-// also while another owner converts them.
+// registrationsOf returns the live registrations of a declared webhook. The status of a conversion names its
+// definitions also while another owner converts them.
 func (x *index) registrationsOf(w status.Webhook) (all []doctor.Webhook) {
 	called := []string{string(managerv1alpha1.WebhookRegistered), string(managerv1alpha1.WebhookUnreachable), "Unknown"}
 	for _, name := range strings.Split(w.Registration, ",") {
@@ -204,8 +225,9 @@ func (x *index) addRegistrations(w *Webhook, live []doctor.Webhook) {
 		}
 		shown, more := intercepted(r)
 		w.Intercepted, w.More = append(w.Intercepted, shown...), w.More+more
-		if latency, known := x.Latencies[latencyKey{r.Name, latencyType(r)}]; known && r.Name != "" {
-			w.Latency = &latency
+		key := latencyKey{r.Name, latencyType(r)}
+		if latency, known := x.Latencies[key]; known && r.Name != "" {
+			w.Latency, w.called = &latency, key
 		}
 		w.Findings = append(w.Findings, x.findings[r.String()]...)
 	}
@@ -215,23 +237,4 @@ func (x *index) addRegistrations(w *Webhook, live []doctor.Webhook) {
 func idOf(parts ...string) string {
 	digest := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
 	return "webhook-" + hex.EncodeToString(digest[:8])
-}
-
-// withoutPaths omits the paths of URLs: they can contain tokens.
-func withoutPaths(webhooks []doctor.Webhook) []doctor.Webhook {
-	return lists.Map(webhooks, func(w doctor.Webhook) doctor.Webhook {
-		if w.URL != "" {
-			w.URL = WithoutPath(w.URL)
-		}
-		return w
-	})
-}
-
-// WithoutPath returns the scheme and the host of an address: its other parts can contain credentials.
-func WithoutPath(address string) string {
-	u, err := url.Parse(address)
-	if err != nil {
-		return "an address that cannot be parsed"
-	}
-	return u.Scheme + "://" + u.Host
 }

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sync/singleflight"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/doctor"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/page"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/page/views"
 )
@@ -20,8 +21,10 @@ import (
 type Reader interface {
 	// Read returns the facts except the measurements.
 	Read(ctx context.Context) (page.Facts, error)
-	// Measure dials all endpoints. It reports what it could not read.
-	Measure(ctx context.Context) page.Measurements
+	// Dial dials the endpoints of webhooks. It returns their answers by the String of the webhook.
+	Dial(ctx context.Context, webhooks []doctor.Webhook) (map[string][]doctor.Answer, error)
+	// Latencies reads the metrics of one API server.
+	Latencies(ctx context.Context) (page.Latencies, error)
 }
 
 const (
@@ -45,13 +48,16 @@ type Handler struct {
 	last     reading
 	measured page.Measurements
 	history  page.History
+	// clock is how much later the clock of the API server is.
+	clock time.Duration
 }
 
 // reading is the result of the last read. After an error, the page is the previous one.
 type reading struct {
-	page page.Page
-	at   time.Time // zero before the first read
-	err  error     // of a first read
+	page  page.Page
+	facts page.Facts
+	at    time.Time // zero before the first read
+	err   error     // of a first read
 }
 
 // NewHandler returns a handler with a random token. Its reads end with the context.
@@ -90,9 +96,11 @@ func (h *Handler) take(facts page.Facts, err error, now time.Time) {
 	defer h.mutex.Unlock()
 	previous := h.last.page
 	if err == nil {
-		facts.Measurements = h.measured
-		h.history = h.history.Add(facts, now)
-		h.last = reading{page: page.New(facts, h.history, now), at: now}
+		h.clock = page.Clock(h.clock, facts.ClockAhead)
+		clock := h.clock
+		facts.Measurements, facts.ClockAhead = h.measured, &clock
+		h.history = h.history.Add(facts, now.Add(clock))
+		h.last = reading{page: page.New(facts, h.history, now.Add(clock)), facts: facts, at: now}
 	} else if h.last.at = now; previous.ReadAt.IsZero() {
 		h.last.err = err
 	} else {

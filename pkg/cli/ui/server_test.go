@@ -11,19 +11,28 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/doctor"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/page"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/page/views"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/status"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // reader has facts that a test changes.
 type reader struct {
-	mutex    sync.Mutex
-	facts    page.Facts
-	err      error
-	reads    int
-	measures chan page.Measurements
+	mutex sync.Mutex
+	facts page.Facts
+	err   error
+	reads int
+	// dials receives the result of each dial.
+	dials chan error
 }
 
 func (r *reader) Read(context.Context) (page.Facts, error) {
@@ -33,7 +42,11 @@ func (r *reader) Read(context.Context) (page.Facts, error) {
 	return r.facts, r.err
 }
 
-func (r *reader) Measure(context.Context) page.Measurements { return <-r.measures }
+func (r *reader) Dial(context.Context, []doctor.Webhook) (map[string][]doctor.Answer, error) {
+	return nil, <-r.dials
+}
+
+func (r *reader) Latencies(context.Context) (page.Latencies, error) { return nil, nil }
 
 func (r *reader) change(server string, err error) {
 	r.mutex.Lock()
@@ -43,7 +56,7 @@ func (r *reader) change(server string, err error) {
 
 func serve(t *testing.T) (*reader, *Handler, *httptest.Server) {
 	t.Helper()
-	r := &reader{facts: page.Facts{Server: "https://192.0.2.1:6443"}, measures: make(chan page.Measurements)}
+	r := &reader{facts: page.Facts{Server: "https://192.0.2.1:6443"}, dials: make(chan error)}
 	handler := NewHandler(t.Context(), r)
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
@@ -91,6 +104,8 @@ func TestRefusals(t *testing.T) {
 		"no token":                        {"/" + views.Map, func(*http.Request) {}, http.StatusNotFound},
 		"another token":                   {"/" + strings.Repeat("A", 26) + "/map", func(*http.Request) {}, http.StatusNotFound},
 		"a name that leads here":          {path, func(r *http.Request) { r.Host = "attacker.example.com:80" }, http.StatusForbidden},
+		"a name that begins as this one":  {path, func(r *http.Request) { r.Host = "127.0.0.1.attacker.example.com" }, http.StatusForbidden},
+		"a host with two ports":           {path, func(r *http.Request) { r.Host = "127.0.0.1:80:80" }, http.StatusForbidden},
 		"another name without a port":     {path, func(r *http.Request) { r.Host = "attacker.example.com" }, http.StatusForbidden},
 		"a page of another origin":        {path, header("Origin", "https://attacker.example.com"), http.StatusForbidden},
 		"a page of another port":          {path, header("Origin", "http://127.0.0.1:1"), http.StatusForbidden},
@@ -139,9 +154,12 @@ func TestUnreadCluster(t *testing.T) {
 }
 
 // events opens a view that shows the page of a number, and returns the numbers that it is sent.
-func events(t *testing.T, address string, number int) <-chan string {
+func events(t *testing.T, address string, number int, changes ...func(*http.Request)) <-chan string {
 	t.Helper()
 	request := installtest.OrPanic(http.NewRequestWithContext(t.Context(), http.MethodGet, fmt.Sprintf("%sevents?number=%d", address, number), nil))
+	for _, change := range changes {
+		change(request)
+	}
 	response := installtest.OrPanic(http.DefaultClient.Do(request))
 	t.Cleanup(func() { response.Body.Close() })
 	installtest.Same(t, "type", "text/event-stream", response.Header.Get("Content-Type"))
@@ -167,7 +185,7 @@ func TestEvents(t *testing.T) {
 	_, body := get(t, address+views.Map)
 	installtest.Contains(t, body, `data-number="1"`, "The endpoints have not been dialled yet")
 	first := events(t, address, 1)
-	r.measures <- page.Measurements{NotDialled: "no permission"} // They are dialled as soon as a view is open.
+	r.dials <- errors.New("no permission") // They are dialled as soon as a view is open.
 	installtest.Same(t, "after the dial", "2", <-first)
 	_, body = get(t, address+views.Findings)
 	installtest.Contains(t, body, "The last attempt to dial the endpoints failed: no permission")
@@ -183,4 +201,83 @@ func TestEvents(t *testing.T) {
 	installtest.Contains(t, body, "https://192.0.2.2:6443", "this page may be out of date: the API server does not answer")
 
 	installtest.Same(t, "a view of an earlier page", "4", <-events(t, address, 2))
+	again := events(t, address, 1, func(r *http.Request) { r.Header.Set("Last-Event-ID", "4") })
+	r.change("https://192.0.2.3:6443", nil)
+	handler.Refresh(t.Context())
+	installtest.Same(t, "a view of an earlier page that connects again after event 4", "5", <-again)
+}
+
+// The times are those of the API server, also if the clock of this machine is wrong.
+func TestClock(t *testing.T) {
+	r, handler, server := serve(t)
+	ahead := 48 * time.Hour
+	r.facts.ClockAhead = &ahead
+	_, body := get(t, server.URL+handler.Path()+views.Map)
+	installtest.Contains(t, body, "The clock of this machine is 2d behind that of the API server", time.Now().Add(ahead).UTC().Format(time.DateOnly))
+}
+
+// One that rotates is dialled more often than the others, and the large metrics are read less often.
+func TestNextMeasurement(t *testing.T) {
+	now := time.Now()
+	webhook := func(name string) doctor.Webhook {
+		return doctor.Webhook{Kind: doctor.Validating, Object: name, Name: name, Service: types.NamespacedName{Namespace: "shop", Name: name}}
+	}
+	last := reading{facts: page.Facts{Facts: status.Facts{Facts: doctor.Facts{Webhooks: []doctor.Webhook{webhook("a"), webhook("b")}}, Rollouts: []managerv1alpha1.WebhookRollout{{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "shop"}, Status: managerv1alpha1.WebhookRolloutStatus{Deployments: []managerv1alpha1.DeploymentStatus{{
+			Certificate: &managerv1alpha1.CertificateStatus{Generation: 2}, Webhooks: []managerv1alpha1.WebhookStatus{{Configuration: "b"}},
+		}}},
+	}}}}}
+	dialled := last.facts.Generations()
+	for name, test := range map[string]struct {
+		phase managerv1alpha1.CertificatePhase
+		ready int
+		last  measured
+		want  string
+	}{
+		"nothing was measured":           {"Stable", 0, measured{}, "0s: a b, metrics"},
+		"endpoints are ready":            {"Stable", 2, measured{}, "0s: a b, metrics"},
+		"a minute after the last one":    {"Stable", 0, measured{now, time.Time{}, now, dialled}, "1m0s: a b, metrics"},
+		"endpoints have appeared":        {"Stable", 2, measured{now, time.Time{}, now, dialled}, "5s: a b"},
+		"a rotation":                     {"Promoting", 0, measured{now, time.Time{}, now, dialled}, "5s: b"},
+		"a rotation, dialled since":      {"Promoting", 0, measured{now, now.Add(5 * time.Second), now, dialled}, "10s: b"},
+		"a rotation, metrics are due":    {"Promoting", 0, measured{now, now.Add(10 * time.Second), now, dialled}, "15s: b, metrics"},
+		"all endpoints, in a rotation":   {"Promoting", 0, measured{now, now.Add(58 * time.Second), now.Add(58 * time.Second), dialled}, "1m0s: a b"},
+		"a rotation that has ended":      {"Stable", 0, measured{now, now.Add(4 * time.Second), now, nil}, "9s: b"},
+		"the calls until its end":        {"Stable", 0, measured{now, now.Add(10 * time.Second), now, dialled}, "15s: metrics"},
+		"after the calls until its end":  {"Stable", 0, measured{now, now.Add(10 * time.Second), now.Add(15 * time.Second), dialled}, "1m0s: a b"},
+		"the last measurement took long": {"Stable", 0, measured{now.Add(-time.Hour), time.Time{}, now.Add(-time.Hour), dialled}, "0s: a b, metrics"},
+	} {
+		last.facts.Rollouts[0].Status.Deployments[0].Certificate.Phase = test.phase
+		last.page.Endpoints = test.ready
+		next := test.last.next(last, now)
+		got := next.at.Sub(now).String() + ":"
+		if next.dials {
+			got += " " + strings.Join(lists.Map(next.webhooks, func(w doctor.Webhook) string { return w.Name }), " ")
+		}
+		if next.latencies && next.dials {
+			got += ","
+		}
+		if next.latencies {
+			got += " metrics"
+		}
+		installtest.Same(t, name, test.want, got)
+	}
+}
+
+// A dial of some endpoints keeps the answers of the others, and one that fails keeps all.
+func TestAnswersAreKept(t *testing.T) {
+	handler := NewHandler(t.Context(), &reader{})
+	at := time.Now()
+	answer := func(name string) map[string][]doctor.Answer {
+		return map[string][]doctor.Answer{name: {{Endpoint: name}}}
+	}
+	handler.addAnswers(answer("a"), nil, true, at)
+	first := handler.measured.Answers
+	handler.addAnswers(answer("b"), nil, false, at.Add(time.Second))
+	installtest.Same(t, "webhooks", 2, len(handler.measured.Answers))
+	installtest.Same(t, "webhooks of the page before", 1, len(first))
+	handler.addAnswers(nil, errors.New("no permission"), true, at.Add(time.Minute))
+	installtest.Same(t, "after an error", []any{2, at, "no permission"}, []any{len(handler.measured.Answers), handler.measured.DialledAt, handler.measured.NotDialled})
+	handler.addAnswers(answer("c"), nil, true, at.Add(2*time.Minute))
+	installtest.Same(t, "after the next dial", []any{1, at.Add(2 * time.Minute), ""}, []any{len(handler.measured.Answers), handler.measured.DialledAt, handler.measured.NotDialled})
 }

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -77,9 +78,10 @@ func (v *openViews) remove(changed chan int) {
 // heartbeat is the time after which an open view is sent something, so that a closed one is noticed.
 const heartbeat = 15 * time.Second
 
-// serve sends a server-sent event after each change, until the view is closed.
+// serve sends a server-sent event after each change, until the view is closed. A browser that connects again names the
+// last event.
 func (v *openViews) serve(w http.ResponseWriter, r *http.Request) {
-	shown, _ := strconv.Atoi(r.URL.Query().Get("number"))
+	shown, _ := strconv.Atoi(cmp.Or(r.Header.Get("Last-Event-ID"), r.URL.Query().Get("number")))
 	changed := v.add(shown)
 	defer v.remove(changed)
 	w.Header().Set("Content-Type", "text/event-stream")
@@ -96,7 +98,7 @@ func (v *openViews) serve(w http.ResponseWriter, r *http.Request) {
 		case <-r.Context().Done():
 			return
 		case number := <-changed:
-			more = write(fmt.Sprintf("event: change\ndata: %d\n\n", number))
+			more = write(fmt.Sprintf("event: change\nid: %[1]d\ndata: %[1]d\n\n", number))
 		case <-time.After(heartbeat):
 			more = write(": open\n\n")
 		}

@@ -78,9 +78,12 @@ func PrintPage(cmd *cobra.Command, c *cluster.Cluster, examined doctor.Facts, di
 		return err
 	}
 	facts.Facts.Facts = examined
+	now = now.Add(page.Clock(0, facts.ClockAhead))
 	facts.Measurements = page.Measurements{Answers: examined.Answers, DialledAt: now, Direct: direct}
-	reader.AddLatencies(cmd.Context(), &facts.Measurements)
-	document, err := views.Document(page.New(facts, nil, now))
+	if facts.Latencies, err = reader.Latencies(cmd.Context()); err != nil {
+		facts.LatenciesUnread = err.Error()
+	}
+	document, err := views.Document(page.New(facts, page.History{}, now))
 	if err != nil {
 		return err
 	}

@@ -1,73 +1,132 @@
 'use strict';
+const all = (selector, root = document) => [...root.querySelectorAll(selector)];
+// An announced text is read aloud each time that it is set.
+function announce(id, text) {
+  const element = document.getElementById(id);
+  if (element.textContent !== text) element.textContent = text;
+}
 // Hides the rows, names and lines of the webhooks that do not contain the text of the filter.
 function filter() {
   const input = document.getElementById('filter');
   if (!input) return;
   const text = input.value.toLowerCase();
-  const rows = document.querySelectorAll('#webhooks tbody tr');
+  const rows = all('#webhooks tbody tr');
   const hidden = new Set();
   for (const row of rows) {
     row.hidden = !row.textContent.toLowerCase().includes(text);
     if (row.hidden) hidden.add(row.dataset.webhook);
   }
-  for (const drawn of document.querySelectorAll('svg [data-webhook]')) drawn.classList.toggle('filtered', hidden.has(drawn.dataset.webhook));
-  document.getElementById('matches').textContent = text ? rows.length - hidden.size + ' of ' + rows.length : '';
+  announce('matches', text ? rows.length - hidden.size + ' of ' + rows.length : '');
+  arrange(hidden);
 }
-// Marks the lines of the webhook under the pointer.
+// Draws the map without some webhooks, and without the resources that only they intercept.
+function arrange(hidden) {
+  const map = document.querySelector('svg.map');
+  if (!map || !hidden.size && !map.querySelector('.filtered')) return;
+  const lines = all('path', map);
+  const shown = lines.filter(line => !hidden.has(line.dataset.webhook));
+  const resources = new Set(shown.map(line => line.dataset.resource));
+  const place = (elements, key, drawn) => {
+    const rows = new Map();
+    for (const element of elements) {
+      element.classList.toggle('filtered', !drawn(element.dataset[key]));
+      if (drawn(element.dataset[key])) rows.set(element.dataset[key], 20 + 20 * rows.size);
+    }
+    for (const element of elements) (element.querySelector('text') || element).setAttribute('y', rows.get(element.dataset[key]) || 0);
+    return rows;
+  };
+  const left = place(all('a', map), 'webhook', id => !hidden.has(id));
+  const right = place(all('text[data-resource]', map), 'resource', number => hidden.size === 0 || resources.has(number));
+  for (const line of lines) {
+    const from = left.get(line.dataset.webhook), to = right.get(line.dataset.resource);
+    line.classList.toggle('filtered', from === undefined);
+    if (from !== undefined) line.setAttribute('d', line.getAttribute('d').replace(/^M(\d+) \d+C(\d+) \d+ (\d+) \d+ (\d+) \d+$/, `M$1 ${from}C$2 ${from} $3 ${to} $4 ${to}`));
+  }
+  map.setAttribute('viewBox', map.getAttribute('viewBox').replace(/\d+$/, 20 + 20 * Math.max(left.size, right.size)));
+}
+// Marks the lines of the webhook or resource under the pointer.
 function mark(event) {
-  const id = event.target.closest ? event.target.closest('[data-webhook]')?.dataset.webhook : undefined;
-  for (const line of document.querySelectorAll('.line')) line.classList.toggle('marked', id !== undefined && line.dataset.webhook === id);
+  const { webhook, resource } = event.target.closest?.('[data-webhook], [data-resource]')?.dataset || {};
+  for (const line of all('.line')) line.classList.toggle('marked', webhook ? line.dataset.webhook === webhook : resource !== undefined && line.dataset.resource === resource);
 }
-function report(text) {
-  const status = document.getElementById('connection');
-  if (status.textContent !== text) status.textContent = text;
-}
-// Replaces the content by the content that the server has now, and keeps the filter, the focus and the position.
+// Replaces the parts that differ in the content that the server has now. The other parts keep the focus and the position.
 async function refresh() {
   const response = await fetch(location.href, { cache: 'no-store' });
   const text = await response.text();
   if (!response.ok) {
-    report('This view does not change any more: ' + text);
+    announce('connection', 'This view does not change any more: ' + text);
     return;
   }
   const next = new DOMParser().parseFromString(text, 'text/html');
-  const input = document.getElementById('filter');
   const focused = document.activeElement;
-  const key = focused?.id ? '#' + focused.id : focused?.closest('main, header') && focused.getAttribute('href');
-  const scrolled = [...document.querySelectorAll('.scroll')].map(e => e.scrollLeft);
-  for (const part of ['header', 'main']) {
-    const from = next.querySelector(part), to = document.querySelector(part);
-    if (from && to) to.replaceWith(from);
+  const href = focused?.getAttribute('href');
+  let changed = false;
+  for (const from of all('[data-part]', next)) {
+    const to = document.querySelector(`[data-part="${from.dataset.part}"]`);
+    if (!to || to.dataset.digest === from.dataset.digest) continue;
+    const open = all('details', to).map(e => e.open);
+    const scrolled = all('.scroll', to).map(e => [e.scrollLeft, e.scrollTop]);
+    to.replaceWith(from);
+    all('details', from).forEach((e, i) => { e.open = open[i]; });
+    all('.scroll', from).forEach((e, i) => { [e.scrollLeft, e.scrollTop] = scrolled[i] || [0, 0]; });
+    changed = true;
   }
-  const replaced = document.getElementById('filter');
-  if (input && replaced) replaced.replaceWith(input);
-  filter();
-  document.querySelectorAll('.scroll').forEach((e, i) => { e.scrollLeft = scrolled[i] || 0; });
-  if (key && document.activeElement === document.body) {
-    const again = key[0] === '#' ? document.querySelector(key) : [...document.querySelectorAll('nav a, main a')].find(a => a.getAttribute('href') === key);
-    again?.focus({ preventScroll: true });
-  }
+  if (changed) filter();
+  if (href && document.activeElement === document.body) all('nav a, main a').find(a => a.getAttribute('href') === href)?.focus({ preventScroll: true });
   document.body.dataset.number = next.body.dataset.number;
-  report('Live.');
+  announce('connection', 'Live.');
 }
-let source;
-let pending = Promise.resolve();
+let source, timer, refreshing = false, outdated = false;
+// Changes that arrive during a refresh lead to one more.
+async function update() {
+  outdated = true;
+  if (refreshing) return;
+  refreshing = true;
+  while (outdated) {
+    outdated = false;
+    try {
+      await refresh();
+    } catch (error) {
+      announce('connection', 'This view could not be loaded again: ' + error);
+    }
+  }
+  refreshing = false;
+}
+const paused = () => document.getElementById('pause').getAttribute('aria-pressed') === 'true';
 // A hidden view is not connected: browsers open six connections to one server.
 function connect() {
-  if (document.hidden) {
+  clearTimeout(timer);
+  if (document.hidden || paused()) {
     source?.close();
     source = undefined;
+    if (paused()) announce('connection', 'Paused.');
     return;
   }
   if (source) return;
   source = new EventSource('events?number=' + document.body.dataset.number);
-  source.addEventListener('open', () => report('Live.'));
-  source.addEventListener('error', () => report('Not connected. If the command ended, run it again, and open the new address.'));
-  source.addEventListener('change', () => { pending = pending.then(refresh).catch(error => report('This view could not be loaded again: ' + error)); });
+  source.addEventListener('open', () => announce('connection', 'Live.'));
+  source.addEventListener('change', update);
+  source.addEventListener('error', () => {
+    announce('connection', 'Not connected. If the command ended, run it again, and open the new address.');
+    if (source?.readyState !== EventSource.CLOSED) return;
+    source = undefined;
+    timer = setTimeout(connect, 5000);
+  });
 }
 document.addEventListener('input', filter);
 document.addEventListener('pointerover', mark);
+document.addEventListener('click', event => {
+  const text = event.target.closest?.('[data-filter]')?.dataset.filter;
+  if (text === undefined) return;
+  const input = document.getElementById('filter');
+  input.value = input.value === text ? '' : text;
+  filter();
+});
 if ('live' in document.body.dataset) {
+  document.getElementById('pause').addEventListener('click', event => {
+    event.target.setAttribute('aria-pressed', !paused());
+    connect();
+  });
   document.addEventListener('visibilitychange', connect);
   connect();
 }
