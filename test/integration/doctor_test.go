@@ -25,6 +25,7 @@ import (
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 	aggregator "k8s.io/kube-aggregator/pkg/client/clientset_generated/clientset"
 
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	clusterpkg "github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cluster"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/doctor"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
@@ -143,7 +144,7 @@ func diagnose(e *env, userAgent string, but ...string) []string {
 	return found
 }
 
-// asReader is a user who may read what doctor reads except for some groups, and nothing else.
+// asReader is a user who may read what doctor reads except for some groups or resources, and nothing else.
 func asReader(e *env, but ...string) *rest.Config {
 	e.Helper()
 	meta, user, read := metav1.ObjectMeta{Name: "reader-" + e.namespace}, "reader-of-"+e.namespace, []string{"get", "list"}
@@ -154,9 +155,13 @@ func asReader(e *env, but ...string) *rest.Config {
 		{APIGroups: []string{"apps"}, Resources: []string{"replicasets", "deployments", "statefulsets", "daemonsets"}, Verbs: read},
 		{APIGroups: []string{"discovery.k8s.io"}, Resources: []string{"endpointslices"}, Verbs: read},
 		{APIGroups: []string{"operators.coreos.com"}, Resources: []string{"clusterserviceversions"}, Verbs: read},
-		{APIGroups: []string{""}, Resources: []string{"namespaces", "pods", "services"}, Verbs: read},
+		{APIGroups: []string{managerv1alpha1.GroupName}, Resources: []string{"webhookrollouts"}, Verbs: read},
+		{APIGroups: []string{""}, Resources: []string{"namespaces", "services"}, Verbs: read},
+		{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: read},
 	}
-	rules = slices.DeleteFunc(rules, func(r rbacv1.PolicyRule) bool { return slices.Contains(but, r.APIGroups[0]) })
+	rules = slices.DeleteFunc(rules, func(r rbacv1.PolicyRule) bool {
+		return slices.Contains(but, r.APIGroups[0]) || slices.Contains(but, r.Resources[0])
+	})
 	kube.Create(e, e.kube.RbacV1().ClusterRoles(), &rbacv1.ClusterRole{ObjectMeta: meta, Rules: rules})
 	kube.Create(e, e.kube.RbacV1().ClusterRoleBindings(), &rbacv1.ClusterRoleBinding{
 		ObjectMeta: meta, Subjects: []rbacv1.Subject{{Kind: rbacv1.UserKind, Name: user}}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: meta.Name},
