@@ -96,6 +96,9 @@ func New(set clients.Set, events record.EventRecorder, measured *metrics.Metrics
 	c := newController(options)
 	c.Set, c.events, c.log, c.metrics = set, events, log, measured
 	c.caches = informers.NewCaches(set, options.Namespaces)
+	if options.WithOLM {
+		c.caches.WatchPlans()
+	}
 	c.served = discovery.NewAPIServer(set.Kube.Discovery(), log, c.queue.Add)
 	// The handlers of caches that are filled on demand are called only after the caches are requested.
 	c.onDemand = informers.NewOnDemand(set.Dynamic, options.Namespaces, c.now, func(before, after drift.Object) { c.handlers.OnDemandChanged(before, after) })

@@ -144,7 +144,7 @@ func (d *decision) firstStage() []rollout.Step {
 
 func (d *decision) check(access permissions.Access) {
 	facts := d.Requirements
-	facts.Access, facts.FinalizerProblem, facts.Now = access, d.finalizerProblem(), d.now
+	facts.Access, facts.FinalizerProblem, facts.Now, facts.Unlisted = access, d.finalizerProblem(), d.now, d.Grants.Unlisted()
 	d.verdict = requirements.Check(facts)
 }
 

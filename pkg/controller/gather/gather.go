@@ -58,7 +58,7 @@ func (g *Gatherer) Gather(ctx context.Context, csv *operatorsv1alpha1.ClusterSer
 	g.addSecrets(s)
 	s.Observed.Lifted = g.lifted(s)
 	if g.Settings.LiftRoles && s.Failure == nil {
-		s.Grants = g.grants(s, s.Observed.Lifted)
+		s.Grants = g.grants(s, s.Observed.Lifted, s.Observed.Lifted)
 	}
 	g.addOwned(s)
 	var err error

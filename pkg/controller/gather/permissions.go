@@ -8,6 +8,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/decide"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
@@ -62,7 +63,7 @@ func (g *Gatherer) lifted(s *decide.Facts) []drift.Object {
 	if len(alleged) == 0 {
 		return proven
 	}
-	lifts := permissions.Lift(g.grants(s, slices.Concat(proven, alleged)))
+	lifts := permissions.Lift(g.grants(s, slices.Concat(proven, alleged), proven))
 	for _, o := range alleged {
 		if slices.ContainsFunc(lifts, func(lift metav1.Object) bool { return permissions.IsLiftedAs(lift, o) }) {
 			proven = append(proven, o)
@@ -89,15 +90,17 @@ func (g *Gatherer) labelledAsLifted(s *decide.Facts) (proven, alleged []drift.Ob
 	return proven, alleged
 }
 
-// grants are from the installer, not from lifted objects.
-func (g *Gatherer) grants(s *decide.Facts, lifted []drift.Object) permissions.Grants {
+// grants are from the installer, not from lifted objects. The proven objects belong to the ClusterServiceVersion.
+func (g *Gatherer) grants(s *decide.Facts, lifted, proven []drift.Object) permissions.Grants {
 	ours := map[string]bool{}
 	for _, o := range lifted {
 		ours[drift.KeyOf(o)] = true
 	}
 	granted := permissions.Grants{
 		CSV: s.CSV, Targets: s.Scope.Namespaces, Roles: map[string]*rbacv1.Role{}, Foreign: map[string]bool{},
-		Access: g.access(s.CSV, s.Scope.Namespaces, ours),
+		Access:     g.access(s.CSV, s.Scope.Namespaces, ours),
+		OnlyListed: s.Settings.WithOLM, Listed: g.listedRoles(s.CSV),
+		Kept: lists.Map(proven, func(o drift.Object) metav1.Object { return o }),
 	}
 	seen := map[string]bool{}
 	for _, account := range csvspec.ServiceAccounts(s.CSV) {
@@ -118,6 +121,12 @@ func (g *Gatherer) grants(s *decide.Facts, lifted []drift.Object) permissions.Gr
 		}
 	}
 	return granted
+}
+
+// listedRoles are none without --with-olm: the cache of InstallPlans is empty then.
+func (g *Gatherer) listedRoles(csv *operatorsv1alpha1.ClusterServiceVersion) map[string]bool {
+	plans := g.Caches.Plans.By(informers.ByPlanned, csv.Namespace+"/"+csv.Name)
+	return permissions.ListedRoles(csv, plans, g.Settings.Certificates.ClockSkew)
 }
 
 // sameNames are objects with the name of a binding or its role. The namespace "" is the cluster.

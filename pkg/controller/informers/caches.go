@@ -4,6 +4,7 @@ package informers
 import (
 	"context"
 	"slices"
+	"sync"
 	"sync/atomic"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
@@ -54,6 +55,7 @@ type Caches struct {
 	CRDs        Store[*apiextensionsv1.CustomResourceDefinition]
 
 	Subscriptions Store[*operatorsv1alpha1.Subscription]
+	Plans         Store[*operatorsv1alpha1.InstallPlan] // empty unless StartPlans was called
 
 	// All of the cluster, including the manager's own, whichever client granted it.
 	Roles               Store[*rbacv1.Role]
@@ -64,7 +66,9 @@ type Caches struct {
 
 	namespaces  []string // of the manager; none means all
 	factories   []factory
-	aggregator  factory // unless Aggregation is absent
+	end         <-chan struct{} // stops what is started later
+	startPlans  func()          // nil unless WatchPlans was called
+	aggregator  factory         // unless Aggregation is absent
 	Aggregation *Aggregation
 }
 
@@ -112,6 +116,7 @@ func NewCaches(clients clients.Set, namespaces []string) *Caches {
 		CRDs:       NewStore[*apiextensionsv1.CustomResourceDefinition](withoutSchemas, extensions.Apiextensions().V1().CustomResourceDefinitions().Informer()),
 
 		Subscriptions: NewStore[*operatorsv1alpha1.Subscription](withoutCatalog, subscriptions),
+		Plans:         NewStore[*operatorsv1alpha1.InstallPlan](onlyRoles, olmclient.NewInformer(clients.OLM.InstallPlans(metav1.NamespaceAll))),
 
 		Roles:               NewStore[*rbacv1.Role](unlessManaged(onlyGrant), all.Rbac().V1().Roles().Informer()),
 		ClusterRoles:        NewStore[*rbacv1.ClusterRole](unlessManaged(onlyGrant), all.Rbac().V1().ClusterRoles().Informer()),
@@ -128,12 +133,29 @@ func (c *Caches) Manages(namespace string) bool {
 	return len(c.namespaces) == 0 || slices.Contains(c.namespaces, namespace)
 }
 
+// WatchPlans fills the cache of InstallPlans, too, once the API server serves them.
+func (c *Caches) WatchPlans() {
+	c.startPlans = sync.OnceFunc(func() {
+		for _, informer := range c.Plans.Informers {
+			go informer.Run(c.end)
+		}
+	})
+}
+
+// StartPlans is called when the API server serves InstallPlans.
+func (c *Caches) StartPlans() {
+	if c.startPlans != nil && c.Serves(InstallPlans) {
+		c.startPlans()
+	}
+}
+
 func selecting(labels string) informers.SharedInformerOption {
 	return informers.WithTweakListOptions(func(o *metav1.ListOptions) { o.LabelSelector = labels })
 }
 
 // Start starts the informers.
 func (c *Caches) Start(ctx context.Context) {
+	c.end = ctx.Done()
 	for _, f := range c.factories {
 		f.StartWithContext(ctx)
 	}
@@ -172,15 +194,19 @@ func (c *Caches) Serves(resource schema.GroupVersionResource) bool {
 	return crd != nil && apihelpers.IsCRDConditionTrue(crd, apiextensionsv1.Established) && apihelpers.HasServedCRDVersion(crd, resource.Version)
 }
 
-// Synced does not wait for APIServices if the API server does not aggregate APIs.
+// Synced does not wait for APIServices if the API server does not aggregate APIs, nor for InstallPlans of a cluster that
+// does not serve them.
 func (c *Caches) Synced() bool {
 	for _, store := range c.stores() {
 		if !store.Synced() && !(c.Aggregation.Absent() && store.holds(&apiregistrationv1.APIService{})) {
 			return false
 		}
 	}
-	return true
+	return c.startPlans == nil || c.Plans.Synced() || !c.Serves(InstallPlans)
 }
+
+// InstallPlans is the resource that catalog-operator writes. A cluster without OLM does not have it.
+var InstallPlans = operatorsv1alpha1.SchemeGroupVersion.WithResource("installplans")
 
 // Aggregation records whether the API server aggregates APIs. One that does not needs a restart to do so.
 type Aggregation struct{ absent atomic.Bool }

@@ -39,6 +39,8 @@ const (
 	ByReplaced = "replaced"
 	// ByNamed indexes Subscriptions by the ClusterServiceVersions that they name.
 	ByNamed = "named"
+	// ByPlanned indexes InstallPlans by the ClusterServiceVersions for which they create Roles.
+	ByPlanned = "planned"
 	// ByOwned indexes ClusterServiceVersions by their namespace and what of cluster scope they own.
 	ByOwned = "owned"
 	// ByAPI indexes ClusterServiceVersions by the APIServices that they depend on.
@@ -72,6 +74,7 @@ var indexers = cache.Indexers{
 	ByCRD:        by(csvspec.RequiredCRDs),
 	ByReplaced:   by(inNamespace(lineage.Replaced)),
 	ByNamed:      by(inNamespace(subscriptions.CSVNames)),
+	ByPlanned:    by(inNamespace(permissions.PlannedFor)),
 	ByOwned:      by(unlessCopied(inNamespace(csvspec.OwnedNames))),
 	ByDeployment: by(unlessCopied(inNamespace(csvspec.DeploymentNames))),
 	ByReplacing: by(func(secret *corev1.Secret) []string {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/permissions"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
@@ -74,6 +75,21 @@ func withoutCatalog(o any) (any, error) {
 		s.Status = operatorsv1alpha1.SubscriptionStatus{InstalledCSV: s.Status.InstalledCSV, CurrentCSV: s.Status.CurrentCSV}
 		if s.Spec != nil {
 			s.Spec = &operatorsv1alpha1.SubscriptionSpec{StartingCSV: s.Spec.StartingCSV, Config: s.Spec.Config}
+		}
+	}
+	return o, nil
+}
+
+// onlyRoles keeps what InstallPlans report of Roles, without the manifests: these have the size of bundles.
+func onlyRoles(o any) (any, error) {
+	if plan, ok := o.(*operatorsv1alpha1.InstallPlan); ok {
+		plan.ObjectMeta = identityOf(plan.ObjectMeta)
+		plan.Spec = operatorsv1alpha1.InstallPlanSpec{Approved: plan.Spec.Approved}
+		steps := permissions.RoleSteps(plan)
+		plan.Status = operatorsv1alpha1.InstallPlanStatus{Phase: plan.Status.Phase, Conditions: plan.Status.Conditions}
+		for _, step := range steps {
+			resource := operatorsv1alpha1.StepResource{Group: step.Resource.Group, Kind: step.Resource.Kind, Name: step.Resource.Name}
+			plan.Status.Plan = append(plan.Status.Plan, &operatorsv1alpha1.Step{Resolving: step.Resolving, Status: step.Status, Resource: resource})
 		}
 	}
 	return o, nil

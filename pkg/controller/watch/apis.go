@@ -75,6 +75,7 @@ func (h *Handlers) crdChanged(before, after drift.Object) {
 	if slices.ContainsFunc(issuers.Providers, isProvider) || slices.Contains(ofEachOperator, crd.Name) {
 		h.Versions.Enqueue(h.Caches.CSVs.All()...)
 	}
+	h.Caches.StartPlans()
 	h.Versions.Enqueue(h.Caches.CSVs.By(informers.ByCRD, crd.Name)...)
 	h.enqueueAPIServiceOwners(crd.Spec.Group)
 	for _, v := range crd.Spec.Versions {

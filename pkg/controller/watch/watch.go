@@ -77,6 +77,7 @@ func (h *Handlers) Register() error {
 		{h.Caches.CRDs.Informers, h.servedChanged},
 		{h.Caches.Groups.Informers, h.GroupChanged},
 		{h.Caches.Subscriptions.Informers, h.SubscriptionChanged},
+		{h.Caches.Plans.Informers, h.planChanged},
 		{h.Caches.Namespaces.Informers, h.NamespaceChanged},
 		{h.Caches.Accounts.Informers, h.accountChanged},
 		{h.Caches.Roles.Informers, h.rulesChanged},
@@ -189,6 +190,15 @@ func (h *Handlers) enqueueGroupsIn(namespace string) {
 
 func present(before, after drift.Object) []drift.Object {
 	return slices.DeleteFunc([]drift.Object{after, before}, func(o drift.Object) bool { return o == nil })
+}
+
+// planChanged enqueues the ClusterServiceVersions whose Roles an InstallPlan lists.
+func (h *Handlers) planChanged(before, after drift.Object) {
+	for _, o := range present(before, after) {
+		for _, name := range permissions.PlannedFor(o.(*operatorsv1alpha1.InstallPlan)) {
+			h.Versions.Enqueue(h.Caches.CSVs.OfOwner(informers.OwnerID(o.GetNamespace(), name))...)
+		}
+	}
 }
 
 func (h *Handlers) grantChanged(before, after drift.Object) {

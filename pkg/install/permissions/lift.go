@@ -28,6 +28,13 @@ type Grants struct {
 	Access Access
 	// Foreign are objects of other clients, by name or namespace/name.
 	Foreign map[string]bool
+
+	// OnlyListed lifts only Roles that an InstallPlan lists, or that are lifted already.
+	OnlyListed bool
+	// Listed are the names of the Roles that InstallPlans list for the CSV.
+	Listed map[string]bool
+	// Kept are the lifted objects that belong to the CSV, with proof.
+	Kept []metav1.Object
 }
 
 // Lift returns roles and their bindings: ClusterRoles for a group of all namespaces, otherwise Roles in each
@@ -35,19 +42,28 @@ type Grants struct {
 // all in the permissions, for the ServiceAccounts that request them.
 func Lift(g Grants) []metav1.Object {
 	var lifted lifted
+	g.each(func(b *rbacv1.RoleBinding, role *rbacv1.Role, namespace string) {
+		accounts := lists.Filter(accountsAmong(b.Subjects, g.CSV.Namespace), func(account string) bool {
+			return g.lifts(account, role, namespace) && g.permits(account, role, b.Name, namespace)
+		})
+		if len(accounts) > 0 {
+			lifted.add(g, role, b.Name, namespace, accounts)
+		}
+	})
+	return slices.Concat(lifted.roles, lifted.bindings)
+}
+
+// each calls a function for each binding to a Role and each namespace to which the Role may be lifted.
+func (g Grants) each(do func(b *rbacv1.RoleBinding, role *rbacv1.Role, namespace string)) {
 	for _, b := range g.Bindings {
 		role := g.Roles[b.RoleRef.Name]
 		if b.RoleRef.Kind != "Role" || role == nil {
 			continue
 		}
 		for _, namespace := range g.Elsewhere() {
-			accounts := slices.DeleteFunc(accountsIn(b, g.CSV.Namespace), func(account string) bool { return !g.lifts(account, role, namespace) })
-			if len(accounts) > 0 {
-				lifted.add(g, role, b.Name, namespace, accounts)
-			}
+			do(b, role, namespace)
 		}
 	}
-	return slices.Concat(lifted.roles, lifted.bindings)
 }
 
 type lifted struct{ roles, bindings []metav1.Object }
@@ -61,8 +77,8 @@ func (g Grants) lifts(account string, role *rbacv1.Role, namespace string) bool 
 	})
 }
 
-func accountsIn(b *rbacv1.RoleBinding, namespace string) []string {
-	return lists.FilterMap(b.Subjects, func(subject rbacv1.Subject) (string, bool) {
+func accountsAmong(subjects []rbacv1.Subject, namespace string) []string {
+	return lists.FilterMap(subjects, func(subject rbacv1.Subject) (string, bool) {
 		return subject.Name, subject.Kind == rbacv1.ServiceAccountKind && subject.Namespace == namespace
 	})
 }
@@ -79,7 +95,7 @@ func (l *lifted) add(g Grants, role *rbacv1.Role, binding, namespace string, acc
 		})
 		return
 	}
-	l.addRole(&rbacv1.ClusterRole{TypeMeta: RBACType("ClusterRole"), ObjectMeta: meta, Rules: append(slices.Clone(role.Rules), ReadNamespaces)})
+	l.addRole(&rbacv1.ClusterRole{TypeMeta: RBACType("ClusterRole"), ObjectMeta: meta, Rules: liftedRules(role.Rules, namespace)})
 	l.bindings = append(l.bindings, &rbacv1.ClusterRoleBinding{
 		TypeMeta: RBACType("ClusterRoleBinding"), ObjectMeta: bindingMeta, Subjects: subjects,
 		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: name},
@@ -105,6 +121,13 @@ func (l *lifted) addRole(role metav1.Object) {
 
 // ReadNamespaces is the rule that OLM v0 adds for an operator that watches all namespaces.
 var ReadNamespaces = rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"namespaces"}, Verbs: []string{"get", "list", "watch"}}
+
+func liftedRules(rules []rbacv1.PolicyRule, namespace string) []rbacv1.PolicyRule {
+	if namespace != metav1.NamespaceAll {
+		return rules
+	}
+	return append(slices.Clone(rules), ReadNamespaces)
+}
 
 // free returns the names of OLM v0, or alternate names if another client has these: to bind its role would
 // grant its permissions. An alternate role needs another binding, because the role of a binding is immutable.

@@ -25,6 +25,7 @@ func TestPolicyRules(t *testing.T) {
 		targets              []string
 		everywhere           []rbacv1.PolicyRule
 		in                   map[string][]rbacv1.PolicyRule
+		unlisted             []string
 		want                 []string
 		message              string
 	}{
@@ -61,6 +62,16 @@ func TestPolicyRules(t *testing.T) {
 			want:    []string{"NotSatisfied namespaced " + podsRule},
 			message: unmet + "it may not get, list pods" + allWay,
 		},
+		"a Role that no InstallPlan lists, for all namespaces": {
+			permissions: installtest.Policies(installtest.ReadPods), targets: []string{""}, unlisted: []string{"reader"},
+			want:    []string{"NotSatisfied namespaced " + podsRule},
+			message: unmet + "it may not get, list pods in all namespaces: Role reader is not lifted, because no InstallPlan lists it: install the operator by a Subscription, or bind a ClusterRole to it with a ClusterRoleBinding",
+		},
+		"Roles that no InstallPlan lists, for a target": {
+			permissions: installtest.Policies(installtest.ReadPods), targets: []string{"blue", "shop"}, unlisted: []string{"other", "reader"}, in: installtest.Granted("shop", installtest.ReadPods),
+			want:    []string{"NotSatisfied namespaced " + podsRule},
+			message: unmet + "it may not get, list pods in namespace blue: Role other, reader is not lifted, because no InstallPlan lists it: install the operator by a Subscription, or bind a Role to it there",
+		},
 		"for the cluster, granted": {
 			cluster: installtest.Policies(installtest.ReadPods, installtest.ReadHealth), targets: []string{"shop"}, everywhere: installtest.Policies(installtest.ReadHealth, installtest.Everything),
 			want: []string{"Satisfied cluster " + podsRule, `Satisfied cluster rule:{"verbs":["get"],"nonResourceURLs":["/healthz"]}`},
@@ -90,7 +101,7 @@ func TestPolicyRules(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			facts := Facts{
-				CSV: permitting("shop"), Targets: test.targets, ServiceAccounts: map[string]*corev1.ServiceAccount{"shop": installtest.AccountOf("shop")},
+				CSV: permitting("shop"), Targets: test.targets, Unlisted: map[string][]string{"shop": test.unlisted}, ServiceAccounts: map[string]*corev1.ServiceAccount{"shop": installtest.AccountOf("shop")},
 				Access: permissions.Access{Everywhere: map[string][]rbacv1.PolicyRule{"shop": test.everywhere, "other": {installtest.Everything}}, In: map[string]map[string][]rbacv1.PolicyRule{}},
 			}
 			strategy := &facts.CSV.Spec.InstallStrategy.StrategySpec

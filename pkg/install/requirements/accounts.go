@@ -88,15 +88,30 @@ func requiredRules(f Facts, account string) (rules []operatorsv1alpha1.Dependent
 		}
 	}
 	check(strategy.Permissions, "namespaced", permissions.GrantedIn(f.CSV.Namespace, f.Targets), func(lacking []string) string {
-		if lacking[0] == metav1.NamespaceAll {
-			return "in all namespaces, which the OperatorGroup targets: a Role grants it in its own namespace only, so bind a ClusterRole with the rules of spec.install.spec.permissions of account " + account + " to it with a ClusterRoleBinding"
-		}
-		return "in namespace " + few(lacking, ", ") + ": bind a Role with the rules of spec.install.spec.permissions of account " + account + " to it there"
+		return grantIn(lacking, account, f.Unlisted[account])
 	})
 	check(strategy.ClusterPermissions, "cluster", []string{metav1.NamespaceAll}, func([]string) string {
 		return "in the whole cluster: bind a ClusterRole with the rules of spec.install.spec.clusterPermissions of account " + account + " to it with a ClusterRoleBinding"
 	})
 	return rules, lacks
+}
+
+// grantIn returns how to grant the permissions of an account in some namespaces. Some Roles are not lifted to them, because
+// no InstallPlan lists them.
+func grantIn(lacking []string, account string, unlisted []string) string {
+	in, role, granted := "in namespace "+few(lacking, ", "), "Role", "to it there"
+	if lacking[0] == metav1.NamespaceAll {
+		in, role, granted = "in all namespaces", "ClusterRole", "to it with a ClusterRoleBinding"
+	}
+	switch {
+	case len(unlisted) > 0:
+		return fmt.Sprintf("%s: Role %s is not lifted, because no InstallPlan lists it: install the operator by a Subscription, or bind a %s %s", in, few(unlisted, ", "), role, granted)
+	case lacking[0] == metav1.NamespaceAll:
+		in += ", which the OperatorGroup targets: a Role grants it in its own namespace only, so"
+	default:
+		in += ":"
+	}
+	return fmt.Sprintf("%s bind a %s with the rules of spec.install.spec.permissions of account %s %s", in, role, account, granted)
 }
 
 // inWords formats a rule, as in "get, list pods, services of apps".

@@ -29,8 +29,10 @@ type Facts struct {
 	ServiceAccounts map[string]*corev1.ServiceAccount
 	CRDs            map[string]*apiextensionsv1.CustomResourceDefinition
 	// Targets are the namespaces that the OperatorGroup targets; [""] is all.
-	Targets     []string
-	Access      permissions.Access
+	Targets []string
+	Access  permissions.Access
+	// Unlisted are the Roles that are not lifted because no InstallPlan lists them, by ServiceAccount.
+	Unlisted    map[string][]string
 	APIServices map[string]*apiregistrationv1.APIService
 	// NoAggregator is set if the cluster has no APIServices. No event then announces a new kind.
 	NoAggregator bool

@@ -56,7 +56,7 @@ func NewRunCommand() *cobra.Command {
 	f.DurationVar(&o.controller.Rollout.Settle, "settle", o.controller.Rollout.Settle, "time within which every API server observes a registration")
 	addCertificateFlags(f, &o.controller.Certificates)
 	f.BoolVar(&o.controller.LiftRoles, "lift-roles", false, "grant the permissions of a ClusterServiceVersion and the rules of its bundle's Roles in all target namespaces of its OperatorGroup (apply manifests/lift-roles)")
-	f.BoolVar(&o.withOLM, "with-olm", false, "do everything that OLM's catalogs, consoles and users expect of olm-operator, which must not run; implies --lift-roles (apply manifests/with-olm)")
+	f.BoolVar(&o.withOLM, "with-olm", false, "do everything that OLM's catalogs, consoles and users expect of olm-operator, which must not run; lifts the Roles that InstallPlans list (apply manifests/with-olm)")
 	addProxyFlags(f, &o.controller.Proxy)
 	f.StringSliceVar(&o.protected, "protected-copied-csv-namespaces", []string{"openshift"}, "namespaces that keep the copies of operators of all namespaces although OLMConfig disables copies (with --with-olm)")
 	f.IntVar(&o.controller.Workers, "workers", o.controller.Workers, "number of objects that are reconciled concurrently")

@@ -1,0 +1,84 @@
+package integration
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/permissions"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
+)
+
+func withOLM(o *controller.Options) { o.LiftRoles, o.WithOLM = true, true }
+
+// In place of olm-operator, the manager lifts only Roles that an approved InstallPlan lists. They stay lifted when
+// catalog-operator deletes the InstallPlan.
+func TestLiftOnlyWhatAnInstallPlanLists(t *testing.T) {
+	e := newOperatorEnv(t)
+	defineInstallPlans(e)
+	operator := asking(csv(e.namespace+".v1", "server"), readPods) // the names of lifted objects depend on its name
+	role := permissions.PlannedRole(operator.Name, operator.Spec.InstallStrategy.StrategySpec.Permissions[0])
+	for _, account := range []string{"account", "tenant"} {
+		serviceAccount(e, &corev1.ServiceAccount{ObjectMeta: named(account)})
+	}
+	granted := grantedTo(e, "manager/clusterrole.yaml", "lift-roles/clusterrole.yaml", "with-olm/clusterrole.yaml")
+	m := manageThrough(e, granted, withOLM)
+	bindRoleIn(e, e.namespace, role)
+	e.create(operator)
+	e.reachesSaying(operator.Name, operatorsv1alpha1.CSVPhasePending, operatorsv1alpha1.CSVReasonRequirementsNotMet,
+		"Role "+role+" is not lifted, because no InstallPlan lists it: install the operator by a Subscription")
+	plan(e, operator.Name, map[string]operatorsv1alpha1.StepStatus{"Role " + role: operatorsv1alpha1.StepStatusCreated})
+	m.looksAgain(operator.Name)
+	expect(t, lifted(e)) // it is not approved
+
+	plans := e.olm.InstallPlans(e.namespace)
+	kube.Patch(e, plans, "install-"+operator.Name, types.MergePatchType, []byte(`{"spec": {"approved": true}}`))
+	e.succeeds(operator.Name)
+	both := []string{"ClusterRole /" + role, "ClusterRoleBinding /" + role}
+	expect(t, lifted(e), both...)
+	m.settles(operator.Name)
+
+	e.must(plans.Delete(e.ctx, "install-"+operator.Name, metav1.DeleteOptions{}))
+	m.looksAgain(operator.Name)
+	expect(t, lifted(e), both...)
+	bindings := e.kube.RbacV1().ClusterRoleBindings()
+	e.must(bindings.Delete(e.ctx, role, metav1.DeleteOptions{}))
+	becomes(e, "the lifted binding is restored", func() []string { return lifted(e) }, both)
+	kube.Patch(e, e.kube.RbacV1().ClusterRoles(), role, types.MergePatchType, []byte(`{"rules": []}`))
+	e.eventually("the lifted rules are restored", func() (bool, any) {
+		live := kube.Get(e, e.kube.RbacV1().ClusterRoles(), role)
+		return len(live.Rules) > 0, live.Rules
+	})
+	e.succeeds(operator.Name)
+
+	joinsOperator(e, operator.Name, role, "tenant")
+	e.reachesSaying(operator.Name, operatorsv1alpha1.CSVPhasePending, operatorsv1alpha1.CSVReasonRequirementsNotMet, "Role "+role+" is not lifted")
+	same(t, "the subjects of the lifted binding", kube.Get(e, bindings, role).Subjects, accountAsSubject(e))
+
+	m.stop()
+	next := manageThrough(e, granted, withOLM)
+	next.looksAgain(operator.Name)
+	next.writesNothing(next.started)
+	e.uninstall(operator.Name)
+	expect(t, lifted(e))
+	noneIsForbidden(e, append(m.audited(m.started), next.audited(next.started)...))
+}
+
+// joinsOperator has a tenant that may write ClusterServiceVersions and RoleBindings request what the operator was granted.
+func joinsOperator(e *env, operator, role, account string) {
+	e.Helper()
+	bindings := e.kube.RbacV1().RoleBindings(e.namespace)
+	binding := kube.Get(e, bindings, role)
+	binding.Subjects = append(binding.Subjects, rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Namespace: e.namespace, Name: account})
+	kube.Update(e, bindings, binding)
+	e.edit(operator, func(c *operatorsv1alpha1.ClusterServiceVersion) {
+		strategy := &c.Spec.InstallStrategy.StrategySpec
+		strategy.Permissions = append(strategy.Permissions, operatorsv1alpha1.StrategyDeploymentPermissions{ServiceAccountName: account, Rules: strategy.Permissions[0].Rules})
+	})
+}
