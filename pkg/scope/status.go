@@ -110,16 +110,17 @@ func RefusedLabels(namespaces []string, refused map[string]string) string {
 	return strings.Join(causes, "; ") + ": let the manager change the labels of these Namespaces, or remove them from the OperatorGroup"
 }
 
-// referToAccount keeps what OLM's catalog half, which installs bundles, reports of the ServiceAccount.
+// referToAccount reports the ServiceAccount to OLM's catalog-operator, which installs bundles with its permissions.
 func referToAccount(status *operatorsv1.OperatorGroupStatus, group *operatorsv1.OperatorGroup, account *corev1.ServiceAccount, at metav1.Time) {
 	const wayOut = ", or remove spec.serviceAccountName"
 	name := group.Spec.ServiceAccountName
 	said := meta.FindStatusCondition(status.Conditions, operatorsv1.OperatorGroupServiceAccountCondition)
 	switch {
 	case name == "":
-		if said != nil && strings.HasSuffix(said.Message, wayOut) {
+		if said != nil && (status.ServiceAccountRef != nil || strings.HasSuffix(said.Message, wayOut)) {
 			meta.RemoveStatusCondition(&status.Conditions, said.Type)
 		}
+		status.ServiceAccountRef = nil
 	case account == nil:
 		status.ServiceAccountRef = nil
 		if said == nil {
@@ -131,7 +132,7 @@ func referToAccount(status *operatorsv1.OperatorGroupStatus, group *operatorsv1.
 		}
 	default:
 		meta.RemoveStatusCondition(&status.Conditions, operatorsv1.OperatorGroupServiceAccountCondition)
-		if ref := status.ServiceAccountRef; ref == nil || ref.Name != name {
+		if ref := status.ServiceAccountRef; ref == nil || ref.Name != name || ref.UID != account.UID {
 			status.ServiceAccountRef = &corev1.ObjectReference{
 				APIVersion: "v1", Kind: "ServiceAccount", Namespace: account.Namespace, Name: account.Name, UID: account.UID,
 			}

@@ -18,7 +18,6 @@ func TestGroupStatus(t *testing.T) {
 		Type: "OperatorGroupServiceAccount", Status: metav1.ConditionTrue,
 		Reason: "ServiceAccountNotFound", LastTransitionTime: morning,
 	}
-	account := &corev1.ObjectReference{Name: "installer"}
 	multiple := func(since metav1.Time) metav1.Condition {
 		return metav1.Condition{
 			Type: "MultipleOperatorGroup", Status: metav1.ConditionTrue, Reason: "MultipleOperatorGroupsFound",
@@ -42,11 +41,6 @@ func TestGroupStatus(t *testing.T) {
 		status.ServiceAccountRef = &corev1.ObjectReference{APIVersion: "v1", Kind: "ServiceAccount", Namespace: "own", Name: "installer", UID: "uid-of-installer"}
 		return status
 	}
-	withAccount := func(status operatorsv1.OperatorGroupStatus) operatorsv1.OperatorGroupStatus {
-		status.ServiceAccountRef = account
-		return status
-	}
-
 	labelRefusedSince := func(since metav1.Time) metav1.Condition {
 		return metav1.Condition{
 			Type: "olm-webhook-manager.io/NamespaceLabelRefused", Status: metav1.ConditionTrue, Reason: "NamespaceLabelRefused", LastTransitionTime: since,
@@ -78,13 +72,13 @@ func TestGroupStatus(t *testing.T) {
 		},
 		"nothing changed": {
 			group:  groupOf("a", targeting("red", "blue")),
-			before: withAccount(statusOf(&morning, []string{"blue", "red"}, other)),
-			want:   withAccount(statusOf(&morning, []string{"blue", "red"}, other)),
+			before: statusOf(&morning, []string{"blue", "red"}, other),
+			want:   statusOf(&morning, []string{"blue", "red"}, other),
 		},
 		"other targets, and what others wrote stays": {
 			group:  groupOf("a", selecting(anyTeam)),
-			before: withAccount(statusOf(&morning, []string{"red"}, other)),
-			want:   withAccount(statusOf(&at, []string{"blue", "red"}, other)),
+			before: statusOf(&morning, []string{"red"}, other),
+			want:   statusOf(&at, []string{"blue", "red"}, other),
 		},
 		"no targets any more": {group: groupOf("a", selecting(team("green"))), before: statusOf(&morning, []string{"red"}), want: statusOf(&at, nil)},
 		"a second group": {
@@ -111,6 +105,16 @@ func TestGroupStatus(t *testing.T) {
 			group: groupOf("a", targeting("red"), actingAs("installer")), account: installer,
 			before: operatorsv1.OperatorGroupStatus{Namespaces: []string{"red"}, ServiceAccountRef: &corev1.ObjectReference{Name: "other"}},
 			want:   referring(at),
+		},
+		"a ServiceAccount that was recreated": {
+			group: groupOf("a", targeting("red"), actingAs("installer")), account: installer,
+			before: operatorsv1.OperatorGroupStatus{Namespaces: []string{"red"}, LastUpdated: &morning, ServiceAccountRef: &corev1.ObjectReference{Name: "installer", UID: "other"}},
+			want:   referring(at),
+		},
+		"its ServiceAccount is not named any more": {
+			group:  groupOf("a", targeting("red")),
+			before: referring(morning),
+			want:   statusOf(&at, []string{"red"}),
 		},
 		"a ServiceAccount that is not": {
 			group:  groupOf("a", targeting("red"), actingAs("installer")),
