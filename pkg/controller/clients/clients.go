@@ -23,10 +23,17 @@ type Set struct {
 	Metadata   metadata.Interface
 	Aggregator aggregator.Interface
 	Dynamic    dynamic.Interface
+	Accounts   *Accounts // nil in the Set of an account
 }
 
 // New returns the clients for a configuration.
 func New(config *rest.Config) (Set, error) {
+	set, err := newSet(config)
+	set.Accounts = newAccounts(config)
+	return set, err
+}
+
+func newSet(config *rest.Config) (Set, error) {
 	// Built-in kinds have a binary encoding, which takes half the time. Custom resources have none.
 	binary := rest.CopyConfig(config)
 	binary.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
