@@ -54,8 +54,9 @@ func (b backend) users() []string {
 	return lists.Map(b.accounts, func(account string) string { return serviceAccountPrefix + b.namespace + ":" + account })
 }
 
-// exemptions include what Kubernetes derives. controlPlane is the CEL expression for its users.
-func (b backend) exemptions(controlPlane string) []Exemption {
+// exemptions include what Kubernetes derives. controlPlane is the CEL expression for its users, and writers includes the
+// clients that write objects of the operator.
+func (b backend) exemptions(controlPlane, writers string) []Exemption {
 	here := []string{b.namespace}
 	return []Exemption{
 		{
@@ -69,17 +70,17 @@ func (b backend) exemptions(controlPlane string) []Exemption {
 		}, {
 			Name: "own-deployments", What: "its own Deployments",
 			subjects: namespacedSubjects("apps", "deployments", "status", "scale"), namespaces: here,
-			which: named(b.deployments), who: controlPlane,
+			which: named(b.deployments), who: writers,
 		}, {
 			Name: "own-services", What: "its own Services and their endpoints",
 			subjects: slices.Concat(namespacedSubjects("", "services", "status"), namespacedSubjects("", "endpoints"),
 				namespacedSubjects("discovery.k8s.io", "endpointslices")),
-			namespaces: here, which: anyOf(named(b.services), ownedBy("Service", exactly(b.services))), who: controlPlane,
+			namespaces: here, which: anyOf(named(b.services), ownedBy("Service", exactly(b.services))), who: writers,
 		}, {
 			Name: "own-certificates", What: "its own serving certificates",
 			subjects: slices.Concat(namespacedSubjects("", "secrets"), namespacedSubjects("", "configmaps"),
 				namespacedSubjects(rbacGroup, "roles"), namespacedSubjects(rbacGroup, "rolebindings")),
-			namespaces: here, which: named(slices.Concat(b.secrets, b.issued)), who: controlPlane,
+			namespaces: here, which: named(slices.Concat(b.secrets, b.issued)), who: writers,
 		}, {
 			Name: "own-accounts", What: "its own ServiceAccounts and their tokens",
 			subjects: slices.Concat(namespacedSubjects("", "serviceaccounts"), []subject{creation("serviceaccounts", "token")},
@@ -102,13 +103,13 @@ var podSubjects = slices.Concat(
 )
 
 // Deployments without webhooks may come first in the CSV's order. Their pods are not exempted.
-func (b backend) otherDeployments(manager string) []Exemption {
+func (b backend) otherDeployments(writers string) []Exemption {
 	if len(b.others) == 0 {
 		return nil
 	}
 	return []Exemption{{
 		Name: "other-deployments", What: "the manager's writes of its operator's other Deployments",
-		subjects: namespacedSubjects("apps", "deployments"), namespaces: []string{b.namespace}, which: named(b.others), who: userIn(manager),
+		subjects: namespacedSubjects("apps", "deployments"), namespaces: []string{b.namespace}, which: named(b.others), who: writers,
 	}}
 }
 
@@ -120,11 +121,11 @@ var Orders = []schema.GroupResource{
 }
 
 // The account of cert-manager is not known, so its own writes are not exempted.
-func (b backend) orderExemptions(manager, controlPlane string) []Exemption {
+func (b backend) orderExemptions(writers, controlPlane string) []Exemption {
 	subjects := lists.Map(Orders, func(order schema.GroupResource) []subject { return namespacedSubjects(order.Group, order.Resource) })
 	orders := Exemption{
 		Name: "own-orders", What: "the manager's orders of its certificates",
-		subjects: slices.Concat(subjects...), namespaces: []string{b.namespace}, which: named(b.orders), who: userIn(manager),
+		subjects: slices.Concat(subjects...), namespaces: []string{b.namespace}, which: named(b.orders), who: writers,
 	}
 	if len(b.apis) == 0 {
 		return []Exemption{orders}

@@ -37,6 +37,8 @@ type Input struct {
 	Config subscriptions.Config
 	// Manager is the user name of the manager; empty when it is not known.
 	Manager string
+	// Installer is the user name of the account that writes objects of the operator; empty if the manager does.
+	Installer string
 	// Services are the names of the Services, by Deployment.
 	Services map[string]string
 }
@@ -87,6 +89,6 @@ func exemptions(in Input) []Exemption {
 	if len(b.deployments) == 0 {
 		return nil
 	}
-	controlPlane := anyOf(systemIdentities, userIn(in.Manager))
-	return slices.Concat(b.exemptions(controlPlane), b.claimExemptions(), b.otherDeployments(in.Manager), b.orderExemptions(in.Manager, controlPlane), []Exemption{b.addressExemption(), permissionsExemption(in.CSV, in.Manager)}, clusterExemptions(in.Manager, controlPlane))
+	controlPlane, writers := anyOf(systemIdentities, userIn(in.Manager)), userIn(in.Manager, in.Installer)
+	return slices.Concat(b.exemptions(controlPlane, anyOf(systemIdentities, writers)), b.claimExemptions(), b.otherDeployments(writers), b.orderExemptions(writers, controlPlane), []Exemption{b.addressExemption(), permissionsExemption(in.CSV, in.Manager)}, clusterExemptions(in.Manager, controlPlane))
 }

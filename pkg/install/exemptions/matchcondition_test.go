@@ -315,3 +315,32 @@ func TestConditionsOfLongNames(t *testing.T) {
 		}
 	}
 }
+
+// The account that writes objects of the operator is not intercepted when it writes the backend, and otherwise is.
+func TestConditionsOfAnInstaller(t *testing.T) {
+	const installer = "system:serviceaccount:shop:installer"
+	in := guardedBy(installtest.ServedBy("manager"))
+	nobody := &metav1.PartialObjectMetadata{}
+	own := permissionOf(csvspec.OwnerLabels(in.CSV))
+	for name, test := range map[string]struct {
+		call
+		called bool
+	}{
+		"its Deployment":    {call{group: "apps", resource: "deployments", name: "manager", object: nobody}, false},
+		"its Service":       {call{resource: "services", name: "manager-service", object: nobody}, false},
+		"its Secret":        {call{resource: "secrets", name: "manager-service-cert", object: nobody}, false},
+		"its pod":           {call{resource: "pods", object: podOf("manager-6d4cf56db6")}, true},
+		"another Secret":    {call{resource: "secrets", name: "other", object: nobody}, true},
+		"a labelled role":   {call{group: rbacGroup, resource: "clusterroles", namespace: "-", name: "any", object: own}, true},
+		"a Node":            {call{resource: "nodes", namespace: "-", name: "one", object: nobody}, true},
+		"a system workload": {call{resource: "pods", namespace: "kube-system", object: nobody}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			test.user = installer
+			in.Installer = installer
+			installtest.Same(t, "the webhook is called", test.called, calls(t, matcherOf(conditionsOf(in)), test.filled()))
+			in.Installer = ""
+			installtest.Same(t, "the webhook is called if the manager installs", true, calls(t, matcherOf(conditionsOf(in)), test.filled()))
+		})
+	}
+}

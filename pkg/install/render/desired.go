@@ -29,6 +29,8 @@ type Input struct {
 	Config subscriptions.Config
 	// Manager is the user name of the manager. Its requests are exempted from the webhooks.
 	Manager string
+	// Installer is the user name of the account that writes objects of the operator; empty if the manager does.
+	Installer string
 
 	// Definitions are the existing CRDs of intercepted resources.
 	Definitions []*apiextensionsv1.CustomResourceDefinition
@@ -140,7 +142,7 @@ func renderDeployment(in Input, spec operatorsv1alpha1.StrategyDeploymentSpec) D
 }
 
 func (in Input) exemptionInput() exemptions.Input {
-	return exemptions.Input{CSV: in.CSV, Scope: in.Scope, Config: in.Config, Manager: in.Manager, Services: in.Services}
+	return exemptions.Input{CSV: in.CSV, Scope: in.Scope, Config: in.Config, Manager: in.Manager, Installer: in.Installer, Services: in.Services}
 }
 
 func hashOf(value any) string {
