@@ -152,6 +152,9 @@ func (b *planBuilder) ensureConversions(conversions []render.Conversion) {
 	for _, c := range conversions {
 		live := b.Observed.CRDs[c.CRD]
 		c = conversion.WithLiveBundle(c, live)
+		if b.Observed.Forbidden[crdKey(c.CRD)] != "" && conversion.Calls(live, c) {
+			c = conversion.WithLiveCall(c, live)
+		}
 		if live == nil || b.writes(crdKey(c.CRD)) || b.upToDate(live, c) || !c.Delegated && certgeneration.Later(conversion.TrustedGeneration(live, c), c.Generation) {
 			continue
 		}
@@ -160,13 +163,15 @@ func (b *planBuilder) ensureConversions(conversions []render.Conversion) {
 }
 
 // A later generation was written by a manager with newer facts. Each Secret counts its own generations. While another
-// client reverts other fields, only the trust is written: pods may be given another certificate meanwhile.
+// client reverts other fields, or the installer may not write them, only the trust is written: pods may be given another
+// certificate meanwhile.
 func (b *planBuilder) ensureRegistration(desired, live drift.Object) {
 	sameService := registration.CallSameService(desired, live)
 	if registration.TrustsLater(live, desired) && sameService || b.ensure(b.Observed.withLiveSelector(desired, live), live) {
 		return
 	}
-	if contest := b.Observed.Contests[drift.KeyOf(live)]; sameService && !contest.BlockedUntil(b.now).IsZero() && !contest.BlocksTrust(live, b.now) {
+	contest, forbidden := b.Observed.Contests[drift.KeyOf(live)], b.Observed.Forbidden[drift.KeyOf(live)] != ""
+	if sameService && (forbidden || !contest.BlockedUntil(b.now).IsZero()) && !contest.BlocksTrust(live, b.now) {
 		b.ensureTrust(desired, live)
 	}
 }
@@ -193,10 +198,26 @@ func (b *planBuilder) ensureTrust(desired, live drift.Object) {
 	b.add(Step{Verb: Update, Object: trusting, Live: live, Drift: drift.Drift{Fields: []string{field}, By: drift.BundleWriter(live)}, Desired: trusting})
 }
 
+// changeDeployment creates or changes a Deployment, and reports whether the plan changes a live one. If the installer may not
+// change it, its pods are still restarted for their certificate.
+func (b *planBuilder) changeDeployment(desired, live *appsv1.Deployment) bool {
+	if live == nil {
+		b.ensure(desired, nil)
+		return false
+	}
+	changes := b.ensure(desired, live)
+	if !changes && b.Observed.Forbidden[drift.KeyOf(live)] != "" {
+		b.restartPods(desired, live)
+	}
+	return changes
+}
+
+var restartAnnotations = []string{wellknown.AnnotationCAHash, wellknown.AnnotationRestartedFor}
+
 // restartPods restarts the pods of a Deployment for a certificate that they do not reload.
 func (b *planBuilder) restartPods(desired, live *appsv1.Deployment) {
 	restarted := live.DeepCopy()
-	copyAnnotations(&restarted.Spec.Template, &desired.Spec.Template, wellknown.AnnotationCAHash, wellknown.AnnotationRestartedFor)
+	copyAnnotations(&restarted.Spec.Template, &desired.Spec.Template, restartAnnotations...)
 	if !maps.Equal(restarted.Spec.Template.Annotations, live.Spec.Template.Annotations) {
 		b.add(Step{Verb: Update, Object: restarted, Live: live, Drift: drift.Drift{Fields: []string{"spec.template.metadata.annotations"}}, Desired: restarted})
 	}

@@ -13,6 +13,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/csvstatus"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/rules"
@@ -40,6 +41,7 @@ func (r *reporter) setConditions(status *managerv1alpha1.WebhookRolloutStatus, f
 		rejected(*status),
 		{Type: managerv1alpha1.ConditionContested, Message: r.contested()},
 		{Type: managerv1alpha1.ConditionUnregistrationRefused, Message: r.unregistrationRefused()},
+		{Type: managerv1alpha1.ConditionInstallerForbidden, Message: strings.Join(lists.Sorted(lists.ByKey(r.Observed.Forbidden)), "; ")},
 	}
 	if r.compares {
 		conditions = append(conditions, metav1.Condition{Type: managerv1alpha1.ConditionChangedByAdmission, Message: r.changedByAdmission()})

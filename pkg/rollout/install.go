@@ -98,8 +98,7 @@ func (p *planner) rollOut(d render.Deployment) deploymentView {
 		p.plan.writeSecret(name)
 	}
 	view := deploymentView{name: name, progress: p.progressOf(d)}
-	live := lookUp(p.Observed.Deployments, name)
-	if p.plan.ensure(d.Object, live) && live != nil {
+	if p.plan.changeDeployment(d.Object, p.Observed.Deployments[name]) {
 		p.reinstall = true
 		view.progress = view.progress.Outdated(name)
 	}

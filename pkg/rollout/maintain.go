@@ -139,9 +139,7 @@ func (m *maintainer) maintainConversions(w render.Webhook) {
 			continue
 		}
 		if !conversion.CallsAlike(live, c) {
-			bundle := c.Spec.Webhook.ClientConfig.CABundle
-			c.Spec = *live.Spec.Conversion.DeepCopy()
-			c.Spec.Webhook.ClientConfig.CABundle = bundle
+			c = conversion.WithLiveCall(c, live)
 		}
 		m.plan.ensureConversions([]render.Conversion{c})
 	}

@@ -146,6 +146,8 @@ type Observed struct {
 	DeletionRefused map[string]bool
 	// Unanswered are the refused writes for which a webhook did not answer. A retry may succeed.
 	Unanswered map[string]bool
+	// Forbidden are the Refused writes for which the installer lacks a permission, by the object's key.
+	Forbidden map[string]string
 	// JustCreated are objects of this reconciliation, which caches do not show yet.
 	JustCreated map[string]bool
 	// CreationTimes are exact and only known for objects that this process created.
@@ -164,11 +166,23 @@ func (o Observed) WriteRefusal(object drift.Object) string {
 	return o.Refused[key]
 }
 
-func (o Observed) refuses(step Step) bool {
-	if step.Verb == Delete {
-		return o.Refused[step.Key()] != ""
+// TrustRefusal returns why the caBundle of a registration cannot be written. The manager needs no installer for it.
+func (o Observed) TrustRefusal(object drift.Object) string {
+	if o.Forbidden[drift.KeyOf(object)] != "" {
+		return ""
 	}
-	return o.WriteRefusal(step.Object) != ""
+	return o.WriteRefusal(object)
+}
+
+func (o Observed) refuses(step Step) bool {
+	switch {
+	case step.Verb == Delete:
+		return o.Refused[step.Key()] != ""
+	case len(o.Forbidden) > 0 && step.OnlyTrusts():
+		return o.TrustRefusal(step.Object) != ""
+	default:
+		return o.WriteRefusal(step.Object) != ""
+	}
 }
 
 // staysRegistered reports whether a registration that has to be deleted stays: the API server refuses, or finalizers keep it.

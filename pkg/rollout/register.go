@@ -36,6 +36,9 @@ func (r *registrar) register(d render.Deployment, w render.Webhook, backend work
 		if view.state == managerv1alpha1.WebhookDisabled {
 			return r.disable(w, c.live)
 		}
+		if c.live != nil && r.Observed.Forbidden[drift.KeyOf(c.live)] != "" {
+			r.plan.ensureTrustOnly(w, c.live)
+		}
 		return view
 	}
 	use := r.useOf(c)

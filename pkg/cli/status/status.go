@@ -135,7 +135,7 @@ func webhooks(r managerv1alpha1.WebhookRollout, f Facts, now time.Time) []Webhoo
 				one.Certificate, one.CertificatePhase, one.Provider = c.NotAfter, string(c.Phase), string(c.Provider)
 				one.setProblem("Certificate"+string(c.Phase), c.Message)
 			}
-			for _, kind := range []string{managerv1alpha1.ConditionContested, managerv1alpha1.ConditionUnregistrationRefused, managerv1alpha1.ConditionConversionInUse, managerv1alpha1.ConditionBlocksInstallPlan, managerv1alpha1.ConditionVersionsHeld, managerv1alpha1.ConditionOrderRelaxed} {
+			for _, kind := range []string{managerv1alpha1.ConditionContested, managerv1alpha1.ConditionUnregistrationRefused, managerv1alpha1.ConditionInstallerForbidden, managerv1alpha1.ConditionConversionInUse, managerv1alpha1.ConditionBlocksInstallPlan, managerv1alpha1.ConditionVersionsHeld, managerv1alpha1.ConditionOrderRelaxed} {
 				if c := meta.FindStatusCondition(r.Status.Conditions, kind); c != nil && c.Status == metav1.ConditionTrue {
 					one.setProblem(c.Reason, c.Message)
 				}

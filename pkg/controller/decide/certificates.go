@@ -186,7 +186,7 @@ func (c *certifier) registered() []certs.Registration {
 	for _, t := range c.Observed.TrustsOf(c.CSV.Namespace, c.service) {
 		all = append(all, certs.Registration{
 			Name: t.Name, Version: t.Version, CABundle: t.CABundle, Generation: t.Generation,
-			Refused: c.Observed.WriteRefusal(t.Object), Contested: c.Observed.Contests[t.Name].Message(t.Name, c.now), Blocked: c.Observed.TrustBlocked(t.Object, c.now),
+			Refused: c.Observed.TrustRefusal(t.Object), Contested: c.Observed.Contests[t.Name].Message(t.Name, c.now), Blocked: c.Observed.TrustBlocked(t.Object, c.now),
 		})
 	}
 	return all

@@ -91,6 +91,7 @@ func newDecision(facts Facts, results Results, now time.Time) *decision {
 	o.Validating, o.Mutating, o.APIServices = slices.Clip(o.Validating), slices.Clip(o.Mutating), slices.Clip(o.APIServices)
 	o.Lifted, o.Writes, o.Contests, o.CreationTimes = slices.Clone(o.Lifted), clone(o.Writes), clone(o.Contests), clone(o.CreationTimes)
 	o.Refused, o.DeletionRefused, o.Unanswered, o.JustCreated = clone(o.Refused), map[string]bool{}, map[string]bool{}, map[string]bool{}
+	o.Forbidden = map[string]string{}
 	o.Answers, o.ObjectCounts = map[backends.Endpoint]backends.Answer{}, map[string]int{}
 	for _, result := range results.Learned {
 		result.addTo(d)
@@ -221,7 +222,7 @@ func (d *decision) refresh(in *rollout.Input) {
 // rendering is what the objects of a version depend on, except for the certificates.
 func (d *decision) rendering(csv *operatorsv1alpha1.ClusterServiceVersion) render.Input {
 	in := render.Input{
-		CSV: csv, Scope: d.Scope, Manager: d.Settings.Manager, Definitions: d.Definitions, Config: d.Config,
+		CSV: csv, Scope: d.Scope, Manager: d.Settings.Manager, Installer: d.Installer.User(), Definitions: d.Definitions, Config: d.Config,
 		Services: d.services, Delegations: d.nameDelegations(), Configurations: d.Observed.Configurations(csv),
 		Trust: map[string]render.Trust{}, OperatorConditions: d.Condition.Supported,
 	}

@@ -53,6 +53,9 @@ type Facts struct {
 
 	Ownership owners.Ownership
 
+	// Installer is the account with whose permissions objects of the operator are written.
+	Installer scope.Installer
+
 	// Definitions are those of the custom resources that the rules of webhooks name.
 	Definitions []*apiextensionsv1.CustomResourceDefinition
 	Condition   Condition

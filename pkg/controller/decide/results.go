@@ -65,11 +65,18 @@ type Refused struct {
 	Why  string
 	// Unanswered is set if a webhook that must review the step did not answer.
 	Unanswered bool
+	// Forbidden is set if the installer lacks a permission. The manager still writes trust.
+	Forbidden bool
 }
 
 func (r Refused) addTo(d *decision) {
 	key := r.Step.Key()
 	d.Observed.Refused[key], d.Observed.DeletionRefused[key] = r.Why, r.Step.Verb == rollout.Delete
+	if r.Forbidden {
+		d.Observed.Forbidden[key] = r.Why
+	} else {
+		delete(d.Observed.Forbidden, key) // The manager was refused, too.
+	}
 	switch {
 	case r.Unanswered:
 		d.Observed.Unanswered[key] = true

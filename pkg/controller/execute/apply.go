@@ -105,7 +105,10 @@ func mirrors(step rollout.Step) bool { return step.Verb == rollout.Patch && step
 func (r *run) learnRefusal(step rollout.Step, err error) {
 	key := step.Key()
 	refused := decide.Refused{Step: step, Why: fmt.Sprintf("the API server refuses %s: %v", key, err)}
+	var installer *write.InstallerError
 	switch {
+	case errors.As(err, &installer):
+		refused.Why, refused.Forbidden = fmt.Sprintf("%s is not written: %v", key, installer), true
 	case write.IsUnanswered(err):
 		refused.Why, refused.Unanswered = fmt.Sprintf("a webhook that must review %s does not answer: %v", key, err), true
 		if errors.Is(err, write.ErrNoAnswer) {

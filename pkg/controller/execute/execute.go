@@ -57,7 +57,7 @@ func (e *Executor) Run(ctx context.Context, k queue.Key, facts decide.Facts) (Ou
 	r := &run{
 		Executor: e, key: k, facts: facts, csv: facts.CSV, status: facts.Status,
 		dryRuns: map[string]bool{}, executed: map[string]rollout.Verb{}, changedRoles: map[string]bool{},
-		sender: &write.Sender{Writer: e.Writer},
+		sender: &write.Sender{Writer: e.Writer, CSV: records.NameOf(facts.CSV), Installer: facts.Installer},
 	}
 	for ctx.Err() == nil {
 		plan, err := r.nextPlan(ctx, e.Now())

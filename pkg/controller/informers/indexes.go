@@ -45,7 +45,8 @@ const (
 	ByOwned = "owned"
 	// ByAPI indexes ClusterServiceVersions by the APIServices that they depend on.
 	ByAPI = "api"
-	// BySubject indexes bindings by subject, and ClusterServiceVersions by the subjects that match them.
+	// BySubject indexes bindings by subject, and ClusterServiceVersions and OperatorGroups by the subjects that match
+	// their accounts.
 	BySubject = "subject"
 	// ByRole indexes bindings by the role that they refer to (see drift.KeyOf).
 	ByRole = "role"
@@ -132,6 +133,11 @@ func SubjectsOf(o drift.Object) []string {
 		return permissions.SubjectKeys(o.Subjects)
 	case *rbacv1.ClusterRoleBinding:
 		return permissions.SubjectKeys(o.Subjects)
+	case *operatorsv1.OperatorGroup:
+		if o.Spec.ServiceAccountName == "" {
+			return nil
+		}
+		return permissions.SubjectsOf(o.Namespace, o.Spec.ServiceAccountName)
 	case *operatorsv1alpha1.ClusterServiceVersion:
 		return slices.Concat(lists.Map(csvspec.ServiceAccounts(o), func(account string) []string { return permissions.SubjectsOf(o.Namespace, account) })...)
 	default:

@@ -205,6 +205,9 @@ func (h *Handlers) grantChanged(before, after drift.Object) {
 	for _, binding := range present(before, after) {
 		for _, subject := range informers.SubjectsOf(binding) {
 			h.Versions.Enqueue(h.Caches.CSVs.By(informers.BySubject, subject)...)
+			for _, group := range h.Caches.Groups.By(informers.BySubject, subject) {
+				h.EnqueueCSVsIn(group.Namespace) // its account may have gained a permission
+			}
 		}
 	}
 }
@@ -227,6 +230,7 @@ func (h *Handlers) accountChanged(before, after drift.Object) {
 		for _, group := range h.Caches.Groups.In(account.Namespace) {
 			if group.Spec.ServiceAccountName == account.Name {
 				h.Queue.Add(queue.GroupKey(group.Namespace, group.Name))
+				h.EnqueueCSVsIn(group.Namespace)
 			}
 		}
 	}

@@ -19,15 +19,15 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
-// sendDynamic returns an object that should not exist as existing.
-func (w *Writer) sendDynamic(ctx context.Context, step rollout.Step, o *unstructured.Unstructured) (written, existing drift.Object, err error) {
+// sendDynamic writes with the permissions of an account. It returns an object that should not exist as existing.
+func (w *Writer) sendDynamic(ctx context.Context, account dynamic.Interface, step rollout.Step, o *unstructured.Unstructured) (written, existing drift.Object, err error) {
 	resource, known := dynamicResources[o.GetKind()]
 	if !known {
 		return nil, nil, fmt.Errorf("no way to write a %s", o.GetKind())
 	}
-	client := w.Dynamic.Resource(resource).Namespace(o.GetNamespace())
+	client, reader := account.Resource(resource).Namespace(o.GetNamespace()), w.Dynamic.Resource(resource).Namespace(o.GetNamespace())
 	if step.Verb == rollout.Apply && step.Live == nil {
-		if existing, err := uncached(ctx, client, o.GetName()); existing != nil || err != nil {
+		if existing, err := uncached(ctx, reader, o.GetName()); existing != nil || err != nil {
 			return nil, existing, err
 		}
 	}
@@ -35,7 +35,7 @@ func (w *Writer) sendDynamic(ctx context.Context, step rollout.Step, o *unstruct
 	case rollout.Create:
 		created, err := client.Create(ctx, o, metav1.CreateOptions{FieldManager: wellknown.FieldManager})
 		if apierrors.IsAlreadyExists(err) {
-			existing, lost := uncached(ctx, client, o.GetName())
+			existing, lost := uncached(ctx, reader, o.GetName())
 			if existing == nil && lost == nil {
 				lost = err // another client has deleted the object since: retry
 			}

@@ -19,7 +19,7 @@ import (
 // An object of a kind that no issuer or operator reads is not written.
 func TestUnknownKindIsNotWritten(t *testing.T) {
 	o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Secret"}}
-	_, _, err := (&Writer{}).sendDynamic(t.Context(), rollout.Step{Verb: rollout.Apply, Object: o}, o)
+	_, _, err := (&Writer{}).sendDynamic(t.Context(), nil, rollout.Step{Verb: rollout.Apply, Object: o}, o)
 	installtest.Error(t, "no way to write a Secret", err)
 }
 
@@ -36,7 +36,7 @@ func TestObjectOfAnotherClientIsNotOverwritten(t *testing.T) {
 		other, desired := configMap(map[string]string{"app": "other"}), configMap(map[string]string{"olm.managed": "true"})
 		client := fake.NewSimpleDynamicClient(runtime.NewScheme(), other.DeepCopy())
 		w := &Writer{Set: clients.Set{Dynamic: client}}
-		written, existing, err := w.sendDynamic(t.Context(), rollout.Step{Verb: verb, Object: desired, Desired: desired}, desired)
+		written, existing, err := w.sendDynamic(t.Context(), client, rollout.Step{Verb: verb, Object: desired, Desired: desired}, desired)
 		if err != nil || written != nil || existing == nil || existing.GetLabels()["app"] != "other" {
 			t.Errorf("%s: written %v, existing %v, error %v", verb, written, existing, err)
 		}
@@ -54,7 +54,7 @@ func TestExistingObjectIsDeleted(t *testing.T) {
 		return true, &unstructured.UnstructuredList{}, nil
 	})
 	w := &Writer{Set: clients.Set{Dynamic: client}}
-	written, existing, err := w.sendDynamic(t.Context(), rollout.Step{Verb: rollout.Create, Object: desired, Desired: desired}, desired)
+	written, existing, err := w.sendDynamic(t.Context(), client, rollout.Step{Verb: rollout.Create, Object: desired, Desired: desired}, desired)
 	if written != nil || existing != nil || !apierrors.IsAlreadyExists(err) {
 		t.Errorf("written %v, existing %v, error %v", written, existing, err)
 	}

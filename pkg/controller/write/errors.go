@@ -10,7 +10,8 @@ import (
 
 // IsRefused reports whether the API server refused a request in a way that a retry does not change.
 func IsRefused(err error) bool {
-	return apierrors.IsInvalid(err) || apierrors.IsForbidden(err) || apierrors.IsBadRequest(err) || apierrors.IsMethodNotSupported(err) || IsDenied(err)
+	var installer *InstallerError
+	return errors.As(err, &installer) || apierrors.IsInvalid(err) || apierrors.IsForbidden(err) || apierrors.IsBadRequest(err) || apierrors.IsMethodNotSupported(err) || IsDenied(err)
 }
 
 // IsDenied reads the text: a webhook denies with any code, a ValidatingAdmissionPolicy also with 401 and 413.

@@ -6,8 +6,11 @@ import (
 	"fmt"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 )
 
 // How long a Sender waits for the answer to a write.
@@ -24,6 +27,9 @@ var ErrNoAnswer = errors.New("no answer")
 // Sender sends the steps of one reconciliation. Once a step was not answered, the others share the time left.
 type Sender struct {
 	*Writer
+	// CSV is the ClusterServiceVersion of the steps. With an Installer, some of them need its permissions.
+	CSV        types.NamespacedName
+	Installer  scope.Installer
 	unanswered bool
 }
 
@@ -38,7 +44,7 @@ func (s *Sender) Send(ctx context.Context, namespace string, step rollout.Step) 
 	}
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
-	written, existing, err = s.Writer.Send(ctx, namespace, step)
+	written, existing, err = s.send(ctx, namespace, step)
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = fmt.Errorf("%w in time, perhaps because of a webhook that does not answer", ErrNoAnswer)
 	}
@@ -47,6 +53,21 @@ func (s *Sender) Send(ctx context.Context, namespace string, step rollout.Step) 
 		err = stable{err}
 	}
 	return written, existing, err
+}
+
+func (s *Sender) send(ctx context.Context, namespace string, step rollout.Step) (written, existing drift.Object, err error) {
+	if s.Installer.IsManager() || !step.ByInstaller(s.CSV) {
+		return s.Writer.Send(ctx, namespace, step)
+	}
+	if obstacle := s.Installer.Obstacle(); obstacle != "" {
+		return nil, nil, &InstallerError{text: obstacle}
+	}
+	account, err := s.Accounts.Of(s.Installer.User())
+	if err != nil {
+		return nil, nil, err
+	}
+	written, existing, err = s.sendAs(ctx, account, namespace, step)
+	return written, existing, explain(s.Installer, err)
 }
 
 // waitFor returns zero if the write is not sent. left is the time until the end of the reconciliation.

@@ -33,8 +33,29 @@ type Writer struct {
 	Now func() time.Time
 }
 
-// Send sends one step to the API server.
+// Send sends one step to the API server. It returns an object to create that already exists, and writes nothing.
 func (w *Writer) Send(ctx context.Context, namespace string, step rollout.Step) (written, existing drift.Object, err error) {
+	return w.sendAs(ctx, w.Set, namespace, step)
+}
+
+// sendAs writes with the permissions of an account, and reads with those of the manager.
+func (w *Writer) sendAs(ctx context.Context, account clients.Set, namespace string, step rollout.Step) (written, existing drift.Object, err error) {
+	if o, dynamic := step.Object.(*unstructured.Unstructured); dynamic {
+		return w.sendDynamic(ctx, account.Dynamic, step, o)
+	}
+	by := &Writer{Set: account, Now: w.Now}
+	written, existing, err = by.sendTyped(ctx, namespace, step)
+	if step.Verb == rollout.Create && apierrors.IsAlreadyExists(err) {
+		step.Verb = read
+		return w.sendTyped(ctx, namespace, step)
+	}
+	return written, existing, err
+}
+
+// read reads an object to create that already exists.
+const read rollout.Verb = "read"
+
+func (w *Writer) sendTyped(ctx context.Context, namespace string, step rollout.Step) (written, existing drift.Object, err error) {
 	switch o := step.Object.(type) {
 	case *corev1.Secret:
 		return send(ctx, w.Kube.CoreV1().Secrets(namespace), step, o)
@@ -72,8 +93,6 @@ func (w *Writer) sendPart(ctx context.Context, step rollout.Step) (written, exis
 		return result(w.patchCSV(ctx, step, o))
 	case *metav1.PartialObjectMetadata:
 		return result(o, w.setOwnersOf(ctx, o))
-	case *unstructured.Unstructured:
-		return w.sendDynamic(ctx, step, o)
 	default:
 		return nil, nil, fmt.Errorf("no way to write a %T", o)
 	}
@@ -88,11 +107,14 @@ type Resource[T drift.Object] interface {
 	Delete(context.Context, string, metav1.DeleteOptions) error
 }
 
-// send returns an object to create that already exists, and writes nothing.
 func send[T drift.Object](ctx context.Context, client Resource[T], step rollout.Step, object T) (written, existing drift.Object, err error) {
 	switch step.Verb {
 	case rollout.Create:
-		return create(ctx, client, object)
+		// An apply would change an object that no cache shows, such as a Secret of another client.
+		return result(client.Create(ctx, object, metav1.CreateOptions{FieldManager: wellknown.FieldManager}))
+	case read:
+		existing, _, err = result(client.Get(ctx, object.GetName(), metav1.GetOptions{})) // an error comes with an empty object
+		return nil, existing, err
 	case rollout.Apply:
 		return result(Apply(ctx, client, object, dryRun(step)))
 	case rollout.Update:
@@ -102,16 +124,6 @@ func send[T drift.Object](ctx context.Context, client Resource[T], step rollout.
 	default:
 		return object, nil, Delete(ctx, client, object)
 	}
-}
-
-// create uses no apply, which would change an object that no cache shows, such as a Secret of another client.
-func create[T drift.Object](ctx context.Context, client Resource[T], object T) (written, existing drift.Object, err error) {
-	created, err := client.Create(ctx, object, metav1.CreateOptions{FieldManager: wellknown.FieldManager})
-	if !apierrors.IsAlreadyExists(err) {
-		return result(created, err)
-	}
-	existing, _, err = result(client.Get(ctx, object.GetName(), metav1.GetOptions{})) // an error comes with an empty object
-	return nil, existing, err
 }
 
 func dryRun(step rollout.Step) []string {

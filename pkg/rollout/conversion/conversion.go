@@ -72,6 +72,22 @@ func WithLiveBundle(c render.Conversion, live *apiextensionsv1.CustomResourceDef
 	return c
 }
 
+// WithLiveCall returns the call of a live conversion with the caBundle of a desired one.
+func WithLiveCall(c render.Conversion, live *apiextensionsv1.CustomResourceDefinition) render.Conversion {
+	bundle := c.Spec.Webhook.ClientConfig.CABundle
+	c.Spec = *live.Spec.Conversion.DeepCopy()
+	c.Spec.Webhook.ClientConfig.CABundle = bundle
+	return c
+}
+
+// BundleOf returns the caBundle of a conversion.
+func BundleOf(c *apiextensionsv1.CustomResourceConversion) []byte {
+	if c == nil || c.Webhook == nil || c.Webhook.ClientConfig == nil {
+		return nil
+	}
+	return c.Webhook.ClientConfig.CABundle
+}
+
 var (
 	// PathField is the path that a conversion calls.
 	PathField = conversionField("path")

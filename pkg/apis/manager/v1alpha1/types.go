@@ -74,7 +74,7 @@ type WebhookRolloutStatus struct {
 	// +optional
 	Upgrade *UpgradeStatus `json:"upgrade,omitempty"`
 
-	// conditions are Ready, OrderRelaxed, Contested, ChangedByAdmission, ConversionInUse, UnregistrationRefused, ConfigRefused, RulesMatchNothing, VersionsHeld, BlocksInstallPlan and CertificateRejected.
+	// conditions are Ready, OrderRelaxed, Contested, ChangedByAdmission, ConversionInUse, UnregistrationRefused, InstallerForbidden, ConfigRefused, RulesMatchNothing, VersionsHeld, BlocksInstallPlan and CertificateRejected.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -152,6 +152,9 @@ const (
 	// to delete, or the API server refuses to remove registrations, other objects or the finalizer of
 	// a ClusterServiceVersion that is being deleted.
 	ConditionUnregistrationRefused = "UnregistrationRefused"
+	// ConditionInstallerForbidden is True while the ServiceAccount of the OperatorGroup does not exist, lacks a permission
+	// to write objects of the operator, or is not used because the manager runs without --with-olm.
+	ConditionInstallerForbidden = "InstallerForbidden"
 	// ConditionConfigRefused is True while parts of the Subscription's config are not
 	// applied.
 	ConditionConfigRefused = "ConfigRefused"
