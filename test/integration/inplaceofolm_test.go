@@ -27,7 +27,7 @@ func newEnvInPlaceOfOLM(t *testing.T) *env {
 func manageInPlaceOfOLM(e *env) *manager {
 	e.Helper()
 	config := grantedTo(e, "manager/clusterrole.yaml", "lift-roles/clusterrole.yaml", "with-olm/clusterrole.yaml")
-	return manageWith(e, config, inPlaceOfOLM, func(o *controller.Options) { o.LiftRoles = true })
+	return manageWith(e, config, inPlaceOfOLM, func(o *controller.Options) { o.LiftRoles, o.WithOLM = true, true })
 }
 
 func inPlaceOfOLM(set clients.Set, caches *informers.Caches, events record.EventRecorder) olmoperator.Controllers {

@@ -12,6 +12,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/clients"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
@@ -60,7 +61,7 @@ func TestInstallPlanThatAWebhookBlocks(t *testing.T) {
 			defineInstallPlans(e)
 			m := manageWith(e, cluster.Config(), func(set clients.Set, caches *informers.Caches, events record.EventRecorder) olmoperator.Controllers {
 				return olmoperator.Controllers{installtest.OrPanic(installplans.New(set.OLM, caches, events, logger()))}
-			})
+			}, func(o *controller.Options) { o.WithOLM = true })
 			operator := csv("operator.v1", "server")
 			test.webhook(e, operator)
 			e.install(operator)

@@ -116,7 +116,7 @@ func NewCaches(clients clients.Set, namespaces []string) *Caches {
 		CRDs:       NewStore[*apiextensionsv1.CustomResourceDefinition](withoutSchemas, extensions.Apiextensions().V1().CustomResourceDefinitions().Informer()),
 
 		Subscriptions: NewStore[*operatorsv1alpha1.Subscription](withoutCatalog, subscriptions),
-		Plans:         NewStore[*operatorsv1alpha1.InstallPlan](onlyRoles, olmclient.NewInformer(clients.OLM.InstallPlans(metav1.NamespaceAll))),
+		Plans:         NewStore[*operatorsv1alpha1.InstallPlan](withoutManifests, olmclient.NewInformer(clients.OLM.InstallPlans(metav1.NamespaceAll))),
 
 		Roles:               NewStore[*rbacv1.Role](unlessManaged(onlyGrant), all.Rbac().V1().Roles().Informer()),
 		ClusterRoles:        NewStore[*rbacv1.ClusterRole](unlessManaged(onlyGrant), all.Rbac().V1().ClusterRoles().Informer()),

@@ -15,7 +15,6 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/permissions"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
@@ -80,16 +79,18 @@ func withoutCatalog(o any) (any, error) {
 	return o, nil
 }
 
-// onlyRoles keeps what InstallPlans report of Roles, without the manifests: these have the size of bundles.
-func onlyRoles(o any) (any, error) {
+// withoutManifests drops the manifests of InstallPlans, which have the size of bundles.
+func withoutManifests(o any) (any, error) {
 	if plan, ok := o.(*operatorsv1alpha1.InstallPlan); ok {
-		plan.ObjectMeta = identityOf(plan.ObjectMeta)
-		plan.Spec = operatorsv1alpha1.InstallPlanSpec{Approved: plan.Spec.Approved}
-		steps := permissions.RoleSteps(plan)
-		plan.Status = operatorsv1alpha1.InstallPlanStatus{Phase: plan.Status.Phase, Conditions: plan.Status.Conditions}
+		plan.ManagedFields, plan.Annotations = nil, nil
+		plan.Spec = operatorsv1alpha1.InstallPlanSpec{Approved: plan.Spec.Approved, Generation: plan.Spec.Generation}
+		steps := plan.Status.Plan
+		plan.Status = operatorsv1alpha1.InstallPlanStatus{Phase: plan.Status.Phase, Message: plan.Status.Message, Conditions: plan.Status.Conditions}
 		for _, step := range steps {
-			resource := operatorsv1alpha1.StepResource{Group: step.Resource.Group, Kind: step.Resource.Kind, Name: step.Resource.Name}
-			plan.Status.Plan = append(plan.Status.Plan, &operatorsv1alpha1.Step{Resolving: step.Resolving, Status: step.Status, Resource: resource})
+			if step != nil {
+				resource := operatorsv1alpha1.StepResource{Group: step.Resource.Group, Kind: step.Resource.Kind, Name: step.Resource.Name}
+				plan.Status.Plan = append(plan.Status.Plan, &operatorsv1alpha1.Step{Resolving: step.Resolving, Status: step.Status, Resource: resource})
+			}
 		}
 	}
 	return o, nil

@@ -36,3 +36,28 @@ func TestPodsKeepNamedPorts(t *testing.T) {
 	want := corev1.PodSpec{Containers: []corev1.Container{{Name: "server", Ports: []corev1.ContainerPort{{Name: "web", ContainerPort: 9443}}}}}
 	installtest.Same(t, "spec", want, kept.(*corev1.Pod).Spec)
 }
+
+// The manifests of an InstallPlan are not kept in memory.
+func TestWithoutManifests(t *testing.T) {
+	meta := metav1.ObjectMeta{Namespace: "shop", Name: "install-1", Labels: map[string]string{"a": "b"}}
+	conditions := []operatorsv1alpha1.InstallPlanCondition{{Type: operatorsv1alpha1.InstallPlanInstalled, Status: corev1.ConditionTrue}}
+	role := operatorsv1alpha1.StepResource{Group: "rbac.authorization.k8s.io", Kind: "ClusterRole", Name: "reader"}
+	withManifest := role
+	withManifest.Manifest, withManifest.CatalogSource = "much text", "catalog"
+	plan := &operatorsv1alpha1.InstallPlan{ObjectMeta: meta, Spec: operatorsv1alpha1.InstallPlanSpec{Approved: true}, Status: operatorsv1alpha1.InstallPlanStatus{
+		Conditions: conditions, BundleLookups: []operatorsv1alpha1.BundleLookup{{Path: "image"}},
+		Plan: []*operatorsv1alpha1.Step{
+			nil,
+			{Resolving: "shop.v1", Resource: operatorsv1alpha1.StepResource{Kind: "Secret", Name: "other", Manifest: "much text"}, Status: operatorsv1alpha1.StepStatusCreated},
+			{Resolving: "shop.v1", Resource: withManifest, Status: operatorsv1alpha1.StepStatusCreated},
+		},
+	}}
+	plan.Annotations, plan.ManagedFields = map[string]string{"c": "d"}, []metav1.ManagedFieldsEntry{{}}
+	want := &operatorsv1alpha1.InstallPlan{ObjectMeta: meta, Spec: operatorsv1alpha1.InstallPlanSpec{Approved: true}, Status: operatorsv1alpha1.InstallPlanStatus{
+		Conditions: conditions, Plan: []*operatorsv1alpha1.Step{
+			{Resolving: "shop.v1", Resource: operatorsv1alpha1.StepResource{Kind: "Secret", Name: "other"}, Status: operatorsv1alpha1.StepStatusCreated},
+			{Resolving: "shop.v1", Resource: role, Status: operatorsv1alpha1.StepStatusCreated},
+		},
+	}}
+	installtest.Same[any](t, "the InstallPlan", want, installtest.OrPanic(withoutManifests(plan)))
+}

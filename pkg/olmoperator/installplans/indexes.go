@@ -66,21 +66,3 @@ var crdIndexers = cache.Indexers{byKind: func(o any) ([]string, error) {
 	}
 	return nil, nil
 }}
-
-// trimmed keeps of an InstallPlan what is read: its manifests are as large as the bundles.
-func trimmed(o any) (any, error) {
-	if plan, ok := o.(*operatorsv1alpha1.InstallPlan); ok {
-		plan.ManagedFields, plan.Annotations, plan.Labels = nil, nil, nil
-		plan.Spec = operatorsv1alpha1.InstallPlanSpec{Generation: plan.Spec.Generation}
-		steps := plan.Status.Plan
-		plan.Status = operatorsv1alpha1.InstallPlanStatus{Phase: plan.Status.Phase, Message: plan.Status.Message}
-		for _, step := range steps {
-			if step != nil {
-				plan.Status.Plan = append(plan.Status.Plan, &operatorsv1alpha1.Step{
-					Resource: operatorsv1alpha1.StepResource{Kind: step.Resource.Kind, Name: step.Resource.Name}, Status: step.Status,
-				})
-			}
-		}
-	}
-	return o, nil
-}

@@ -36,18 +36,14 @@ import (
 type Reporter struct {
 	olm    *olmclient.Client
 	caches *informers.Caches
-	plans  informers.Store[*operatorsv1alpha1.InstallPlan]
 	events record.EventRecorder
 	log    *logrus.Entry
 	loop   *loop.Loop
 }
 
-// New returns a reporter with a cache of InstallPlans. It reads the caches of the controller.
+// New adds indexes and handlers to the caches, which must not have been started.
 func New(olm *olmclient.Client, caches *informers.Caches, events record.EventRecorder, log *logrus.Entry) (*Reporter, error) {
-	r := &Reporter{
-		olm: olm, caches: caches, events: events, log: log,
-		plans: informers.NewStore[*operatorsv1alpha1.InstallPlan](trimmed, olmclient.NewInformer(olm.InstallPlans(metav1.NamespaceAll))),
-	}
+	r := &Reporter{olm: olm, caches: caches, events: events, log: log}
 	r.loop = loop.New(r.reconcile, log)
 	return r, r.watch()
 }
@@ -58,7 +54,7 @@ func (r *Reporter) watch() error {
 		indexers cache.Indexers
 		changed  func(before, after drift.Object)
 	}{
-		{r.plans.Informers[0], planIndexers, r.planChanged},
+		{r.caches.Plans.Informers[0], planIndexers, r.planChanged},
 		{r.caches.CSVs.Informers[0], csvIndexers, r.operatorChanged},
 		{r.caches.Rollouts.Informers[0], nil, r.operatorChanged},
 	} {
@@ -72,11 +68,8 @@ func (r *Reporter) watch() error {
 	return r.caches.CRDs.Informers[0].AddIndexers(crdIndexers)
 }
 
-// Fill starts the cache of InstallPlans. It does not wait: a cluster without the kind has no InstallPlan to report.
-func (r *Reporter) Fill(ctx context.Context) error {
-	olmclient.Informers{r.plans.Informers[0]}.StartWithContext(ctx)
-	return nil
-}
+// Fill fills nothing: a cluster without the kind InstallPlan has none to report.
+func (*Reporter) Fill(context.Context) error { return nil }
 
 // Run reconciles until the context ends.
 func (r *Reporter) Run(ctx context.Context) { r.loop.Run(ctx, 1) }
@@ -87,7 +80,7 @@ func (r *Reporter) planChanged(before, after drift.Object) {
 	if before == nil || after == nil {
 		for _, o := range affected {
 			if o != nil {
-				affected = append(affected, drift.Objects(r.plans.In(o.GetNamespace()))...)
+				affected = append(affected, drift.Objects(r.caches.Plans.In(o.GetNamespace()))...)
 			}
 		}
 	}
@@ -154,13 +147,13 @@ func (r *Reporter) blocked(rollout *managerv1alpha1.WebhookRollout) []*operators
 				continue // API servers do not call it
 			}
 			for _, value := range r.obstacleValues(w) {
-				all = append(all, r.plans.By(byObstacle, value)...)
+				all = append(all, r.caches.Plans.By(byObstacle, value)...)
 			}
 		}
 	}
 	all = slices.DeleteFunc(all, func(plan *operatorsv1alpha1.InstallPlan) bool {
 		found, _ := obstacle.Of(plan)
-		return !found.In(rollout.Namespace) || obstacle.Superseded(plan, r.plans.In(plan.Namespace))
+		return !found.In(rollout.Namespace) || obstacle.Superseded(plan, r.caches.Plans.In(plan.Namespace))
 	})
 	slices.SortFunc(all, func(a, b *operatorsv1alpha1.InstallPlan) int {
 		return strings.Compare(obstacle.Title(a), obstacle.Title(b))
@@ -187,7 +180,7 @@ func (r *Reporter) reconcile(ctx context.Context, object cache.ObjectName) error
 	if csv == nil || current == nil {
 		return nil
 	}
-	if !r.plans.Synced() {
+	if !r.caches.Plans.Synced() {
 		r.loop.AddAfter(object, time.Second)
 		return nil
 	}

@@ -42,7 +42,7 @@ func (c *Controller) labelPlans(ctx context.Context, l *labeller, s *operatorsv1
 		return
 	}
 	k := c.kinds.of(installPlans)
-	for _, plan := range c.own.plans.In(s.Namespace) {
+	for _, plan := range c.caches.Plans.In(s.Namespace) {
 		if plan.Name == latest.Name {
 			l.add(ctx, k, plan, label)
 		} else {
@@ -75,7 +75,7 @@ type member struct {
 // Owner labels alone are no proof.
 func (c *Controller) componentsOf(csv *operatorsv1alpha1.ClusterServiceVersion) (all []member) {
 	ownership := c.apis.Ownership(csv)
-	ownership.Planned = owners.InstallPlanObjects(csv, lists.Map(c.own.plans.In(csv.Namespace), func(plan *operatorsv1alpha1.InstallPlan) operatorsv1alpha1.InstallPlan { return *plan }))
+	ownership.Planned = owners.InstallPlanObjects(csv, lists.Map(c.caches.Plans.In(csv.Namespace), func(plan *operatorsv1alpha1.InstallPlan) operatorsv1alpha1.InstallPlan { return *plan }))
 	for _, k := range c.kinds {
 		for _, o := range k.by(informers.ByOwner, informers.OwnerID(csv.Namespace, csv.Name)) {
 			if k.resource != serviceVersions && csvspec.IsManaged(o) && ownership.Proves(o) {

@@ -27,12 +27,12 @@ import (
 
 // ownCaches hold what the shared caches do not have.
 type ownCaches struct {
+	shared        *informers.Caches
 	subscriptions informers.Store[*operatorsv1alpha1.Subscription]
 	configMaps    informers.Store[*metav1.PartialObjectMetadata]
 
 	// A cluster may not have these kinds, or get them later.
 	operators  informers.Store[*operatorsv1.Operator]
-	plans      informers.Store[*operatorsv1alpha1.InstallPlan]
 	conditions informers.Store[*unstructured.Unstructured]
 
 	mutex   sync.Mutex
@@ -40,15 +40,15 @@ type ownCaches struct {
 	started map[string]bool
 }
 
-func newOwnCaches(set clients.Set) *ownCaches {
+func newOwnCaches(set clients.Set, shared *informers.Caches) *ownCaches {
 	onlyManaged := func(o *metav1.ListOptions) { o.LabelSelector = wellknown.LabelManaged + "=true" }
 	configMaps := metadatainformer.NewFilteredMetadataInformer(set.Metadata, corev1.SchemeGroupVersion.WithResource("configmaps"), metav1.NamespaceAll, 0, byNamespace(), onlyManaged)
 	conditions := dynamicinformer.NewFilteredDynamicInformer(set.Dynamic, owners.OperatorConditions.Resource, metav1.NamespaceAll, 0, byNamespace(), nil)
 	return &ownCaches{
+		shared:        shared,
 		subscriptions: informers.NewStore[*operatorsv1alpha1.Subscription](trimmedSubscription, olmclient.NewInformer(set.OLM.Subscriptions(metav1.NamespaceAll))),
 		configMaps:    informers.NewStore[*metav1.PartialObjectMetadata](nil, configMaps.Informer()),
 		operators:     informers.NewStore[*operatorsv1.Operator](trimmedOperator, olmclient.NewInformer(set.OLM.Operators())),
-		plans:         informers.NewStore[*operatorsv1alpha1.InstallPlan](trimmedPlan, olmclient.NewInformer(set.OLM.InstallPlans(metav1.NamespaceAll))),
 		conditions:    informers.NewStore[*unstructured.Unstructured](trimmedCondition, conditions.Informer()),
 		started:       map[string]bool{},
 	}
@@ -65,15 +65,16 @@ const operatorsCRD = "operators.operators.coreos.com"
 // later returns the caches of kinds that a cluster may not have, by definition, with the version that is read.
 func (c *ownCaches) later() map[string]laterCache {
 	return map[string]laterCache{
-		operatorsCRD:                        {"v1", c.operators.Informers},
-		"installplans.operators.coreos.com": {operatorsv1alpha1.GroupVersion, c.plans.Informers},
-		owners.OperatorConditions.Resource.GroupResource().String(): {owners.OperatorConditions.Resource.Version, c.conditions.Informers},
+		operatorsCRD: {"v1", c.operators.Informers, nil},
+		informers.InstallPlans.GroupResource().String():             {informers.InstallPlans.Version, c.shared.Plans.Informers, c.shared.StartPlans},
+		owners.OperatorConditions.Resource.GroupResource().String(): {owners.OperatorConditions.Resource.Version, c.conditions.Informers, nil},
 	}
 }
 
 type laterCache struct {
 	version   string
 	informers []cache.SharedIndexInformer
+	start     func() // nil: this package starts the informers
 }
 
 // fill starts the caches and waits until they are filled.
@@ -112,6 +113,10 @@ func (c *ownCaches) startServed(definition *apiextensionsv1.CustomResourceDefini
 		return false
 	}
 	c.started[definition.Name] = true
+	if later.start != nil {
+		later.start()
+		return true
+	}
 	for _, informer := range later.informers {
 		go informer.RunWithContext(c.ctx)
 	}

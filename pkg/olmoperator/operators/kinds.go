@@ -55,7 +55,7 @@ func kindsOf(shared *informers.Caches, own *ownCaches) kinds {
 		{apiregistrationv1.SchemeGroupVersion.WithKind("APIService"), "apiservices", shared.APIServices.Informers, conditions(func(o *apiregistrationv1.APIService) any { return o.Status.Conditions })},
 		{apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition"), definitions, shared.CRDs.Informers, conditions(func(o *apiextensionsv1.CustomResourceDefinition) any { return o.Status.Conditions })},
 		{operatorsv1alpha1.SchemeGroupVersion.WithKind(operatorsv1alpha1.SubscriptionKind), subscriptions, own.subscriptions.Informers, conditions(func(o *operatorsv1alpha1.Subscription) any { return o.Status.Conditions })},
-		{operatorsv1alpha1.SchemeGroupVersion.WithKind(operatorsv1alpha1.InstallPlanKind), installPlans, own.plans.Informers, conditions(func(o *operatorsv1alpha1.InstallPlan) any { return o.Status.Conditions })},
+		{operatorsv1alpha1.SchemeGroupVersion.WithKind(operatorsv1alpha1.InstallPlanKind), installPlans, shared.Plans.Informers, conditions(func(o *operatorsv1alpha1.InstallPlan) any { return o.Status.Conditions })},
 		{operatorsv1alpha1.SchemeGroupVersion.WithKind(operatorsv1alpha1.ClusterServiceVersionKind), serviceVersions, shared.CSVs.Informers, phase},
 		{operatorsv2.GroupVersion.WithKind("OperatorCondition"), "operatorconditions", own.conditions.Informers, conditions(conditionsOf)},
 		{corev1.SchemeGroupVersion.WithKind("Secret"), "secrets", shared.Secrets.Informers, nil},

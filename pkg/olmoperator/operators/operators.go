@@ -40,7 +40,7 @@ type Controller struct {
 
 // New connects the caches with the queues.
 func New(set clients.Set, caches *informers.Caches, events record.EventRecorder, log *logrus.Entry) *Controller {
-	own := newOwnCaches(set)
+	own := newOwnCaches(set, caches)
 	c := &Controller{
 		Set: set, caches: caches, own: own, kinds: kindsOf(caches, own),
 		apis: provided.APIs{Caches: caches}, contests: &records.FieldContests{}, now: time.Now, log: log,

@@ -1,7 +1,6 @@
 package operators
 
 import (
-	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
@@ -24,25 +23,6 @@ func trimmedSubscription(o any) (any, error) {
 			s.Spec = &operatorsv1alpha1.SubscriptionSpec{Package: s.Spec.Package}
 		}
 		s.Status = operatorsv1alpha1.SubscriptionStatus{InstalledCSV: s.Status.InstalledCSV, InstallPlanRef: s.Status.InstallPlanRef, Conditions: s.Status.Conditions}
-	}
-	return o, nil
-}
-
-// trimmedPlan keeps the conditions, and which roles and bindings the plan created. The manifests can have megabytes.
-func trimmedPlan(o any) (any, error) {
-	if plan, ok := o.(*operatorsv1alpha1.InstallPlan); ok {
-		plan.ManagedFields, plan.Annotations = nil, nil
-		plan.Spec = operatorsv1alpha1.InstallPlanSpec{}
-		var steps []*operatorsv1alpha1.Step
-		for _, step := range plan.Status.Plan {
-			if step != nil && step.Resource.Group == rbacv1.GroupName {
-				r := step.Resource
-				steps = append(steps, &operatorsv1alpha1.Step{
-					Resolving: step.Resolving, Status: step.Status, Resource: operatorsv1alpha1.StepResource{Group: r.Group, Kind: r.Kind, Name: r.Name},
-				})
-			}
-		}
-		plan.Status = operatorsv1alpha1.InstallPlanStatus{Conditions: plan.Status.Conditions, Plan: steps}
 	}
 	return o, nil
 }

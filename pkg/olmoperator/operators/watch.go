@@ -27,7 +27,7 @@ func (c *Controller) register() {
 		mustNotBeStopped(informer.AddIndexers(cache.Indexers{byPlan: planKeys}))
 	}
 	c.watch(c.own.subscriptions.Informers, c.subscriptionChanged)
-	c.watch(c.own.plans.Informers, c.planChanged)
+	c.watch(c.caches.Plans.Informers, c.planChanged)
 	c.watch(c.own.operators.Informers, c.operatorChanged)
 	c.watch(c.caches.CSVs.Informers, c.versionChanged)
 	c.watch(c.caches.Rollouts.Informers, c.rolloutChanged)
