@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -24,8 +25,9 @@ func NewCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "init DIR",
 		Short: "Write a new operator with a webhook: program, tests, bundle, Dockerfile, Makefile and CI",
-		Long: `Writes the files of a new operator into an empty or absent directory. The program is in Go, and uses pkg/hosting. Its
-webhooks are examples: one denies pods without a label, one adds a label to pods, one converts a kind with two versions.
+		Long: `Writes the files of a new operator into an empty or absent directory, or one that only has .git. The program is in Go,
+and uses pkg/hosting. Its webhooks are examples: one denies pods without a label, one adds a label to pods, one converts
+a kind with two versions.
 The README.md of the directory has the next steps. The command needs no cluster.
 
 Only the plugin of kubectl has this command.`,
@@ -102,8 +104,8 @@ func isHosting(dir string) error {
 // write writes all files, or none.
 func write(out output.Writer, dir string, o scaffold.Options) error {
 	entries, err := os.ReadDir(dir)
-	if err == nil && len(entries) > 0 {
-		return fmt.Errorf("%s is not empty: name a new directory, so that no file of yours is replaced", dir)
+	if of := slices.DeleteFunc(entries, isRepository); len(of) > 0 {
+		return fmt.Errorf("%s is not empty: it has %s. Name a new directory, or one that only has %s, so that no file of yours is replaced", dir, of[0].Name(), repository)
 	}
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
@@ -121,9 +123,21 @@ func write(out output.Writer, dir string, o scaffold.Options) error {
 	for _, name := range scaffold.Paths(files) {
 		out.Printf("%s\n", filepath.Join(dir, filepath.FromSlash(name)))
 	}
+	note, err := workspaceNote(dir)
+	if err != nil {
+		return err
+	}
+	if note != "" {
+		out.Printf("\nNote: %s\n", note)
+	}
 	out.Printf("\nNext: cd %s && go mod tidy && make test. See README.md there.\n", dir)
 	return nil
 }
+
+// repository is the entry of a directory in which "git init" ran, or "git worktree add".
+const repository = ".git"
+
+func isRepository(entry os.DirEntry) bool { return entry.Name() == repository }
 
 func writeFile(file, text string) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil { //nolint:gosec // Sources of an author, as an editor writes them.
@@ -132,10 +146,10 @@ func writeFile(file, text string) error {
 	return os.WriteFile(file, []byte(text), 0o644) //nolint:gosec // The same.
 }
 
-// remove removes what was written. The directory of the user was empty, and stays.
+// remove removes what was written. The directory of the user had no other files, and stays.
 func remove(dir string, existed bool) error {
 	entries, err := os.ReadDir(dir)
-	for _, entry := range entries {
+	for _, entry := range slices.DeleteFunc(entries, isRepository) {
 		err = errors.Join(err, os.RemoveAll(filepath.Join(dir, entry.Name())))
 	}
 	if !existed {

@@ -28,7 +28,70 @@ func TestInit(t *testing.T) {
 	installtest.Contains(t, string(installtest.OrPanic(os.ReadFile(filepath.Join(dir, "bundle/manifests/team-label.clusterserviceversion.yaml")))),
 		"generateName: validate-pods.team-label.shop.example.com", "image: registry.shop.example.com/team-label:v0.1.0")
 	_, err = run(dir, "--hosting-version", "v0.1.0")
-	installtest.Error(t, dir+" is not empty: name a new directory, so that no file of yours is replaced", err)
+	installtest.Error(t, dir+" is not empty: it has .github. Name a new directory, or one that only has .git, so that no file of yours is replaced", err)
+}
+
+// An author can create the repository first. A refused or failed command keeps it.
+func TestInitInRepository(t *testing.T) {
+	for name, create := range map[string]func(path string) error{
+		"a repository":      func(path string) error { return os.Mkdir(path, 0o700) },
+		"a linked worktree": func(path string) error { return os.WriteFile(path, []byte("gitdir: elsewhere\n"), 0o600) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "team-label")
+			installtest.Must(t, os.Mkdir(dir, 0o700))
+			installtest.Must(t, create(filepath.Join(dir, ".git")))
+			said, err := run(dir, "--hosting-version", "v0.1.0")
+			installtest.Must(t, err)
+			installtest.Contains(t, said, filepath.Join(dir, "main.go"), "Next: cd "+dir)
+			_, err = run(dir, "--hosting-version", "v0.1.0")
+			installtest.Error(t, dir+" is not empty: it has .github", err)
+
+			installtest.Must(t, remove(dir, true))
+			entries := installtest.OrPanic(os.ReadDir(dir))
+			if len(entries) != 1 || entries[0].Name() != ".git" {
+				t.Errorf("a failed command leaves %v", entries)
+			}
+		})
+	}
+}
+
+// Go commands below a workspace fail for a module that the workspace does not use.
+func TestInitBelowWorkspace(t *testing.T) {
+	root := t.TempDir()
+	file := filepath.Join(root, "go.work")
+	dir := filepath.Join(root, "operators", "team-label")
+	for name, test := range map[string]struct {
+		variable, notes string
+		exists          bool
+	}{
+		"no workspace":                  {},
+		"a workspace":                   {exists: true, notes: file},
+		"a workspace that is ignored":   {exists: true, variable: "off"},
+		"a workspace of the variable":   {variable: filepath.Join(root, "other.work"), notes: filepath.Join(root, "other.work")},
+		"a variable without a meaning":  {variable: "auto"},
+		"a variable, and the workspace": {exists: true, variable: "auto", notes: file},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("GOWORK", test.variable)
+			installtest.Must(t, os.RemoveAll(file))
+			if test.exists {
+				installtest.Must(t, os.WriteFile(file, []byte("go 1.26\n"), 0o600))
+			}
+			installtest.Must(t, os.RemoveAll(dir))
+			said, err := run(dir, "--hosting-version", "v0.1.0")
+			installtest.Must(t, err)
+			if test.notes == "" {
+				if strings.Contains(said, "workspace") {
+					t.Errorf("the output is\n%s", said)
+				}
+				return
+			}
+			installtest.Contains(t, said, "\nNote: ", test.notes, "un: go work use "+dir)
+		})
+	}
+	makefile := string(installtest.OrPanic(os.ReadFile(filepath.Join(dir, "Makefile"))))
+	installtest.Contains(t, makefile, "export GOWORK ?= off\n")
 }
 
 // The version of pkg/hosting is that of a program that was released, also before a version. A commit has none.
