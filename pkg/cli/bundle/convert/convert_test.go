@@ -146,8 +146,13 @@ func TestFindings(t *testing.T) {
 		"a certificate of metrics": {with(mounting("[{name: certs, mountPath: /tmp/k8s-webhook-server/serving-certs}, {name: metrics, mountPath: /metrics}]", "[{name: certs, secret: {secretName: certs}}, {name: metrics, secret: {secretName: metrics}}]"),
 			service, webhook, certificate, issuer, strings.NewReplacer("name: certs", "name: metrics", "secretName: certs", "secretName: metrics", "hooks.shops.svc", "hooks-metrics.shops.svc").Replace(certificate)),
 			[]string{"warning Certificate shops/metrics spec.secretName"}, []string{"secretName: metrics", "mountPath: /metrics"}, []string{"secretName: certs", "serving-certs"}},
-		"an issuer with a server":      {with(shop, service, webhook, certificate, strings.Replace(issuer, "selfSigned", "vault", 1)), []string{"note Issuer shops/own spec"}, nil, nil},
-		"another path":                 {with(mounting("[{name: certs, mountPath: /certs}]", "[{name: certs, secret: {secretName: certs}}]"), service, webhook, certificate, issuer), []string{"warning Deployment shops/shop spec.template.spec.volumes[0]"}, []string{"secretName: shop-service-cert"}, nil},
+		"an issuer with a server": {with(shop, service, webhook, certificate, strings.Replace(issuer, "selfSigned", "vault", 1)), []string{"note Issuer shops/own spec"}, nil, nil},
+		"another path":            {with(mounting("[{name: certs, mountPath: /certs}]", "[{name: certs, secret: {secretName: certs}}]"), service, webhook, certificate, issuer), []string{"warning Deployment shops/shop spec.template.spec.volumes[0]"}, []string{"secretName: shop-service-cert"}, nil},
+		"another path and the manager's Service name": {with(mounting("[{name: certs, mountPath: /certs}]", "[{name: certs, secret: {secretName: certs}}]"),
+			strings.Replace(strings.Replace(service, "name: hooks, namespace", "name: shop-service, namespace", 1), "ports: [", "ports: [{port: 8080, name: metrics}, ", 1), strings.Replace(webhook, "name: hooks", "name: shop-service", 1), strings.Replace(certificate, "hooks.", "shop-service.", 1), issuer),
+			[]string{"error Deployment shops/shop spec.template.spec.volumes[0]", "note Service shops/shop-service spec.ports"}, []string{"name: shop-service\n", "secretName: shop-service-cert"}, nil},
+		"another path and another object of that name": {with(mounting("[{name: certs, mountPath: /certs}]", "[{name: certs, secret: {secretName: certs}}]"), service, webhook, certificate, issuer, "{apiVersion: v1, kind: ConfigMap, metadata: {name: shop-service, namespace: shops}}"),
+			[]string{"warning Deployment shops/shop spec.template.spec.volumes[0]"}, []string{"secretName: shop-service-cert"}, nil},
 		"other keys":                   {with(mounting("[{name: certs, mountPath: /certs}]", "[{name: certs, secret: {secretName: certs, items: [{key: a, path: b}]}}]"), service, webhook, certificate, issuer), []string{"error Deployment shops/shop spec.template.spec.volumes[0].secret.items[0].key", "warning Deployment shops/shop spec.template.spec.volumes[0]"}, nil, nil},
 		"other files":                  {with(mounting("[{name: certs, mountPath: /tmp/k8s-webhook-server/serving-certs/}]", "[{name: certs, secret: {secretName: certs, items: [{key: tls.crt, path: cert.pem}]}}]"), service, webhook), []string{"error Deployment shops/shop spec.template.spec.volumes[0].secret.items[0].path"}, nil, []string{"volumes:"}},
 		"a certificate in a variable":  {with(strings.Replace(shop, "image:", "env: [{name: A, valueFrom: {secretKeyRef: {name: certs, key: tls.crt}}}], image:", 1), service, webhook, certificate, issuer), []string{"warning Deployment shops/shop spec.template.spec.containers[0].env[0]"}, nil, nil},
@@ -184,7 +189,7 @@ func TestFindings(t *testing.T) {
 		"another namespace":    {with(shop, "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: monitoring}}"), []string{"warning ConfigMap monitoring/a metadata.namespace"}, []string{"kind: ConfigMap"}, []string{"namespace: monitoring"}},
 		"two namespaces":       {with(shop, strings.Replace(shop, "name: shop, namespace: shops", "name: shop2, namespace: shops2", 1)), []string{"warning Deployment shops2/shop2 metadata.namespace"}, []string{"name: shop2"}, nil},
 		"a StatefulSet":        {with(shop, "{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: a}}"), []string{"error StatefulSet a kind"}, nil, nil},
-		"an APIService":        {with(shop, "{apiVersion: apiregistration.k8s.io/v1, kind: APIService, metadata: {name: v1.shop}, spec: {groupPriorityMinimum: 1, versionPriority: 1}}"), []string{"error APIService v1.shop kind"}, nil, nil},
+		"an APIService":        {with(shop, "{apiVersion: apiregistration.k8s.io/v1, kind: APIService, metadata: {name: v1.shop}, spec: {groupPriorityMinimum: 1, versionPriority: 1}}"), []string{"error APIService v1.shop spec.service"}, nil, nil},
 		"a bundle":             {with(shop, "{apiVersion: operators.coreos.com/v1alpha1, kind: ClusterServiceVersion, metadata: {name: a.v1}}"), []string{"error ClusterServiceVersion a.v1 kind"}, nil, nil},
 		"another kind":         {with(shop, "{apiVersion: networking.k8s.io/v1, kind: Ingress, metadata: {name: a}}"), []string{"warning Ingress a kind"}, nil, nil},
 		"an old definition":    {with(shop, "{apiVersion: apiextensions.k8s.io/v1beta1, kind: CustomResourceDefinition, metadata: {name: a.b.c}}"), []string{"error CustomResourceDefinition a.b.c apiVersion"}, nil, nil},
@@ -250,12 +255,62 @@ func TestRefusedInput(t *testing.T) {
 	}
 }
 
+// The message names the Service that has the name, and both ways to continue.
+func TestManagersServiceNameTaken(t *testing.T) {
+	input := with(mounting("[{name: certs, mountPath: /certs}]", "[{name: certs, secret: {secretName: certs}}]"), service, webhook, certificate, issuer,
+		"{apiVersion: v1, kind: Service, metadata: {name: shop-service, namespace: shops}, spec: {ports: [{port: 8080}]}}")
+	objects, _, err := Read(map[string][]byte{"all.yaml": []byte(input)})
+	installtest.Must(t, err)
+	result := installtest.OrPanic(Convert(objects, Options{Name: "shop", Version: "1.0.0", Channel: "stable"}))
+	first := result.Findings[0]
+	installtest.Same(t, "level", Error, first.Level)
+	installtest.Contains(t, first.What, "The Service shop-service of the bundle", "no pod starts")
+	installtest.Contains(t, first.Remedy, "let the server read tls.crt and tls.key in /tmp/k8s-webhook-server/serving-certs, and remove the volume", "rename the Service shop-service")
+	found := lint.Run(bundleOf(result)).Findings
+	if !slices.ContainsFunc(found, func(f lint.Finding) bool { return strings.Contains(f.What, "Secret shop-service-cert") }) {
+		t.Errorf("bundle validate does not find the missing Secret: %+v", found)
+	}
+}
+
 func TestBundleAsInput(t *testing.T) {
 	_, _, err := Read(map[string][]byte{
 		"b/manifests/csv.yaml":        []byte("{apiVersion: operators.coreos.com/v1alpha1, kind: ClusterServiceVersion, metadata: {name: a.v1}}"),
 		"b/metadata/annotations.yaml": []byte("annotations: {operators.operatorframework.io.bundle.package.v1: a}\n"),
 	})
 	installtest.Error(t, "b/metadata/annotations.yaml: the input is a bundle already", err)
+}
+
+// A finding for a kind that a bundle cannot have names the object, the effect and the steps.
+func TestOtherKinds(t *testing.T) {
+	object := func(api, kind, spec string) string {
+		return "{apiVersion: " + api + ", kind: " + kind + ", metadata: {name: a}, spec: " + spec + "}"
+	}
+	for name, test := range map[string]struct {
+		object       string
+		what, remedy []string
+	}{
+		"a StatefulSet": {object("apps/v1", "StatefulSet", "{}"), []string{"the StatefulSet is not in the bundle, and nothing runs its pods"},
+			[]string{"write kind: Deployment, remove spec.serviceName and spec.volumeClaimTemplates", "or let the operator create the object"}},
+		"a DaemonSet": {object("apps/v1", "DaemonSet", "{}"), []string{"the DaemonSet is not in the bundle"}, []string{"on each node"}},
+		"a Pod":       {object("v1", "Pod", "{}"), []string{"the Pod is not in the bundle"}, []string{"write the pods as a Deployment"}},
+		"a Job":       {object("batch/v1", "Job", "{}"), []string{"the Job is not in the bundle"}, []string{"let the operator do the work when it starts"}},
+		"an APIService": {object("apiregistration.k8s.io/v1", "APIService", "{group: metrics.example.com, version: v1, service: {name: adapter, namespace: shops}}"),
+			[]string{"the bundle lacks the API metrics.example.com/v1"},
+			[]string{"{group: metrics.example.com, version: v1, kind: KIND, name: PLURAL, deploymentName: DEPLOYMENT, containerPort: PORT}", "the Service adapter"}},
+		"an APIService without a Service": {object("apiregistration.k8s.io/v1", "APIService", "{group: shop.example.com, version: v1}"),
+			[]string{"the APIService calls no Service"}, []string{"API servers create it"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			objects, _, err := Read(map[string][]byte{"all.yaml": []byte(with(shop, test.object))})
+			installtest.Must(t, err)
+			first := installtest.OrPanic(Convert(objects, Options{Name: "shop", Version: "1.0.0", Channel: "stable"})).Findings[0]
+			kind := strings.TrimPrefix(strings.TrimPrefix(name, "an "), "a ")
+			installtest.Contains(t, first.Object, strings.TrimSuffix(kind, " without a Service")+" a")
+			installtest.Same(t, "level", Error, first.Level)
+			installtest.Contains(t, first.What, test.what...)
+			installtest.Contains(t, first.Remedy, test.remedy...)
+		})
+	}
 }
 
 // A field that is read differently from how it is written is a finding.

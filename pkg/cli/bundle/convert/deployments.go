@@ -14,6 +14,7 @@ import (
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
@@ -141,18 +142,32 @@ func isManagers(m corev1.VolumeMount) bool { return managersPaths[path.Clean(m.M
 // useManagersSecret lets a volume that is mounted at another path have the certificate of the manager.
 func (c *converter) useManagersSecret(d *deployment, i int, mounts []corev1.VolumeMount) {
 	volume, field := d.pod().Volumes[i], fmt.Sprintf("spec.template.spec.volumes[%d]", i)
-	secret := names.Secret(names.Service(d.typed.Name))
+	service := names.Service(d.typed.Name)
+	secret := names.Secret(service)
 	written, _ := d.podFields()["volumes"].([]any)
 	if err := unstructured.SetNestedField(written[i].(map[string]any), secret, "secret", "secretName"); err != nil {
 		panic(err) // the Deployment was decoded: the volume has a Secret
 	}
 	other := slices.IndexFunc(mounts, func(m corev1.VolumeMount) bool { return !isManagers(m) })
-	what := fmt.Sprintf("the server reads the certificate at %s, and the manager mounts it at %s. The volume has the Secret %s of the manager instead of %s", mounts[other].MountPath, wellknown.MountWebhookCert, secret, volume.Secret.SecretName)
+	level, what := Warning, fmt.Sprintf("the server reads the certificate at %s, and the manager mounts it at %s. The volume has the Secret %s of the manager instead of %s", mounts[other].MountPath, wellknown.MountWebhookCert, secret, volume.Secret.SecretName)
+	remedy := fmt.Sprintf("let the server read tls.crt and tls.key in %s, and remove the volume", wellknown.MountWebhookCert)
 	if slices.ContainsFunc(mounts, func(m corev1.VolumeMount) bool { return m.SubPath != "" }) {
 		what += ". A mount with subPath is never updated: the server does not get renewed certificates"
 	}
-	c.report(Warning, d.object, field, what, fmt.Sprintf("let the server read tls.crt and tls.key in %s, and remove the volume", wellknown.MountWebhookCert))
+	if c.keepsService(service) {
+		level = Error
+		what += fmt.Sprintf(". The Service %s of the bundle has the name that the manager gives its Service. So the Service and the Secret of the manager get other names, which depend on the installed version, and no pod starts", service)
+		remedy += fmt.Sprintf("; or rename the Service %s, and convert again", service)
+	}
+	c.report(level, d.object, field, what, remedy)
 	c.checkItems(d, field, volume.Secret.Items)
+}
+
+// keepsService reports whether the bundle has a Service of this name.
+func (c *converter) keepsService(name string) bool {
+	return slices.ContainsFunc(c.manifests, func(o *unstructured.Unstructured) bool {
+		return groupkind.Is(o, groupkind.Service) && o.GetName() == name
+	})
 }
 
 // checkItems reports keys that the manager's Secret does not have.

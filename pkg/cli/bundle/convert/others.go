@@ -49,6 +49,21 @@ var workloads = []schema.GroupKind{
 	{Group: "batch", Kind: "CronJob"}, {Group: "batch", Kind: "Job"}, {Kind: "Pod"}, {Kind: "ReplicationController"},
 }
 
+// workloadRemedy returns how an operator gets by without a kind of workload.
+func workloadRemedy(kind schema.GroupKind) string {
+	const otherwise = "; or let the operator create the object when it starts, and request the permission in clusterPermissions"
+	switch kind.Kind {
+	case "StatefulSet":
+		return "if the pods need no volume and no name of their own, use a Deployment: write kind: Deployment, remove spec.serviceName and spec.volumeClaimTemplates, and convert again" + otherwise
+	case "ReplicaSet", "ReplicationController", "Pod":
+		return "write the pods as a Deployment, and convert again"
+	case "Job", "CronJob":
+		return "let the operator do the work when it starts" + otherwise
+	default:
+		return "if the program need not run on each node, use a Deployment, and convert again" + otherwise
+	}
+}
+
 var apiService = schema.GroupKind{Group: apiregistrationv1.GroupName, Kind: "APIService"}
 
 // convertOthers adds the objects that stay as they are, if a bundle may have their kind.
@@ -67,9 +82,9 @@ func (c *converter) convertOthers() {
 		case kind == groupkind.ClusterServiceVersion:
 			c.report(Error, o, "kind", "the input has a ClusterServiceVersion, and the command writes one: this one is not in the bundle", "if the input is a bundle, check it with bundle validate; otherwise remove the object")
 		case len(refusals) > 0 && slices.Contains(workloads, kind):
-			c.report(Error, o, "kind", fmt.Sprintf("a bundle installs Deployments only: the %s is not in the bundle", kind.Kind), "run the program in a Deployment, or let the operator create the object")
+			c.report(Error, o, "kind", fmt.Sprintf("a bundle installs Deployments only: the %s is not in the bundle, and nothing runs its pods", kind.Kind), workloadRemedy(kind))
 		case kind == apiService:
-			c.report(Error, o, "kind", "a bundle declares APIServices in the ClusterServiceVersion: the object is not in the bundle", "add an entry to spec.apiservicedefinitions.owned of the ClusterServiceVersion")
+			c.reportAPIService(o)
 		case len(refusals) > 0 && refusals[0].Path == "apiVersion":
 			c.report(Error, o, "apiVersion", refusals[0].What+": the object is not in the bundle", refusals[0].Remedy)
 		case len(refusals) > 0:
@@ -78,6 +93,20 @@ func (c *converter) convertOthers() {
 			c.keepOther(o)
 		}
 	}
+}
+
+// reportAPIService reports an object that a ClusterServiceVersion declares in another form, with names that it does not
+// have: the kinds of the API.
+func (c *converter) reportAPIService(o *bundle.Object) {
+	group, _, _ := unstructured.NestedString(o.Object, "spec", "group")
+	version, _, _ := unstructured.NestedString(o.Object, "spec", "version")
+	service, _, _ := unstructured.NestedString(o.Object, "spec", "service", "name")
+	if service == "" {
+		c.report(Error, o, "spec.service", "the APIService calls no Service, and a bundle can only have an APIService whose API a Deployment serves: the object is not in the bundle", "if the API belongs to a CustomResourceDefinition, remove the object: API servers create it. Otherwise serve the API by a Deployment, behind a Service")
+		return
+	}
+	c.report(Error, o, "kind", fmt.Sprintf("a bundle declares an APIService in the ClusterServiceVersion, with the kinds of the API, which the object does not name: the bundle lacks the API %s/%s", group, version),
+		fmt.Sprintf("add an entry for each kind to spec.apiservicedefinitions.owned of the ClusterServiceVersion: {group: %s, version: %s, kind: KIND, name: PLURAL, deploymentName: DEPLOYMENT, containerPort: PORT}, with the Deployment behind the Service %s. The manager creates the Service, the certificate and the APIService", group, version, service))
 }
 
 func (c *converter) keepOther(o *bundle.Object) {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
@@ -171,17 +172,33 @@ func missingReferences(s *subject) {
 		}
 		eachReference(d.Spec.Template.Spec, displaced, func(field, kind, name string, optional *bool) {
 			byCluster := kind == "ConfigMap" && name == "kube-root-ca.crt"
-			byManager := kind == "Secret" && name == names.Secret(names.Service(d.Name)) && s.serving[d.Name]
-			if ptr.Deref(optional, false) || name == "" || byCluster || byManager || s.Find(schema.GroupKind{Kind: kind}, name) != nil {
+			if ptr.Deref(optional, false) || name == "" || byCluster || s.Find(schema.GroupKind{Kind: kind}, name) != nil {
 				return
 			}
-			what := fmt.Sprintf("no pod of %s starts until an administrator creates the %s %s: the bundle does not bring it", d.Name, kind, name)
-			if s.serviceCA(name) {
-				what = fmt.Sprintf("outside OpenShift, whose service-ca creates the Secret %s, no pod of %s starts", name, d.Name)
+			managers := kind == "Secret" && name == names.Secret(names.Service(d.Name)) && s.serving[d.Name]
+			if what, remedy := s.missingReference(d.Name, kind, name, managers); what != "" {
+				s.reportCSV(d.path+".spec.template.spec."+field, what, remedy)
 			}
-			s.reportCSV(d.path+".spec.template.spec."+field, what, "remove the reference, set optional: true, or add the object to the bundle")
 		})
 	}
+}
+
+// missingReference returns a finding for a Secret or ConfigMap that the bundle lacks; empty if the manager creates it.
+// managers is set for the name that the manager's Secret has, unless the bundle has a Service with the manager's name.
+func (s *subject) missingReference(deployment, kind, name string, managers bool) (what, remedy string) {
+	service := names.Service(deployment)
+	switch taken := s.Find(groupkind.Service, service) != nil; {
+	case managers && taken:
+		return fmt.Sprintf("no pod of %s starts: no client creates the Secret %s. The bundle has a Service %s, so the manager's Service and Secret get other names", deployment, name, service),
+			fmt.Sprintf("remove the reference, and read the certificate in %s; or rename the Service %s", wellknown.MountWebhookCert, service)
+	case managers:
+		return "", ""
+	case s.serviceCA(name):
+		what = fmt.Sprintf("outside OpenShift, whose service-ca creates the Secret %s, no pod of %s starts", name, deployment)
+	default:
+		what = fmt.Sprintf("no pod of %s starts until an administrator creates the %s %s: the bundle does not bring it", deployment, kind, name)
+	}
+	return what, "remove the reference, set optional: true, or add the object to the bundle"
 }
 
 // serviceCA reports whether a Service of the bundle asks OpenShift's service-ca for a Secret.
