@@ -8,14 +8,18 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/output"
 )
 
 // Print writes tables: one line for each webhook; with wide, what else there is to know.
 func (s Status) Print(to output.Writer, wide bool, now time.Time) {
 	for _, away := range s.Away {
-		to.Printf("No manager holds Lease %s, which was renewed %s ago: its manager renews and repairs nothing, and what it reported may be out of date. If that manager was removed, delete the Lease.\n\n",
+		to.Printf("No manager holds Lease %s, which was renewed %s ago: its manager renews and repairs nothing, and what it reported may be out of date. If that manager was removed, unregister the webhooks that are left (kubectl webhooks remove-manager --namespaces=), and delete the Lease.\n\n",
 			away.Lease, duration.HumanDuration(now.Sub(away.Since.Time)))
+	}
+	if s.NoLease {
+		to.Printf("No manager has started: no Lease %s exists. Check its pods: kubectl get deployments,pods -A -l app.kubernetes.io/name=olm-webhook-manager. A manager with an empty --leader-election-namespace needs no Lease.\n\n", wellknown.FieldManager)
 	}
 	if s.ManagerUnknown != "" {
 		to.Printf("Whether a manager runs is not known: %s\n\n", s.ManagerUnknown)

@@ -40,9 +40,11 @@ type Status struct {
 	// Away are the Leases that no manager holds: what that manager reported last may be out of date.
 	Away []leader.Away `json:"managersAway,omitempty"`
 	// ManagerUnknown is why it is not known whether a manager runs; else empty.
-	ManagerUnknown string    `json:"managerUnknown,omitempty"`
-	NotInstalled   string    `json:"notInstalled,omitempty"`
-	Webhooks       []Webhook `json:"webhooks"`
+	ManagerUnknown string `json:"managerUnknown,omitempty"`
+	// NoLease is set if no manager has run, as far as Leases show.
+	NoLease      bool      `json:"noManager,omitempty"`
+	NotInstalled string    `json:"notInstalled,omitempty"`
+	Webhooks     []Webhook `json:"webhooks"`
 	// NotChecked is why the command did not check whether API servers call and reach them; otherwise empty.
 	NotChecked string `json:"unseen,omitempty"`
 	// Others are registrations that no ClusterServiceVersion stands behind.
@@ -84,7 +86,7 @@ type Other struct {
 
 // Of returns the status of a namespace; "" is all of them, with registrations of no namespace.
 func Of(f Facts, namespace string, now time.Time) Status {
-	s := Status{Away: leader.AwayOf(f.Leases, now), ManagerUnknown: f.LeasesUnread, NotInstalled: notInstalled(f), NotChecked: f.RegistrationsUnread, Webhooks: []Webhook{}}
+	s := Status{Away: leader.AwayOf(f.Leases, now), ManagerUnknown: f.LeasesUnread, NoLease: noLease(f), NotInstalled: notInstalled(f), NotChecked: f.RegistrationsUnread, Webhooks: []Webhook{}}
 	for _, r := range f.Rollouts {
 		if namespace == "" || r.Namespace == namespace {
 			s.Webhooks = append(s.Webhooks, webhooks(r, f, now)...)
@@ -102,6 +104,11 @@ func Of(f Facts, namespace string, now time.Time) Status {
 		s.Others = others(f.Facts, now)
 	}
 	return s
+}
+
+// noLease reports whether no manager holds, or held, a Lease in a cluster that has the manager's kinds.
+func noLease(f Facts) bool {
+	return len(f.Leases) == 0 && f.LeasesUnread == "" && !f.NoCSVs && !f.NoRollouts
 }
 
 func notInstalled(f Facts) string {

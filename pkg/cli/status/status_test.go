@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -51,12 +52,19 @@ func rollouts() []managerv1alpha1.WebhookRollout {
 	}}
 }
 
+// leaseOf is a manager's, renewed some time ago.
+func leaseOf(namespace, holder string, ago time.Duration) coordinationv1.Lease {
+	return coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "olm-webhook-manager"}, Spec: coordinationv1.LeaseSpec{
+		HolderIdentity: &holder, LeaseDurationSeconds: new(int32(15)), RenewTime: &metav1.MicroTime{Time: now.Add(-ago)},
+	}}
+}
+
 // facts have, in addition to the registrations of the rollouts, one that points to nothing, one
 // that works and has no owner, and one that was left behind.
 func facts() Facts {
 	shop, gone, bank := types.NamespacedName{Namespace: "shop", Name: "shop.v1"}, types.NamespacedName{Namespace: "shop", Name: "shop.v0"}, types.NamespacedName{Namespace: "bank", Name: "bank.v1"}
 	service := types.NamespacedName{Namespace: "shop", Name: "manager-service"}
-	return Facts{Rollouts: rollouts(), Facts: doctor.Facts{
+	return Facts{Rollouts: rollouts(), Leases: []coordinationv1.Lease{leaseOf("system", "a", 10*time.Second)}, Facts: doctor.Facts{
 		Owners:   map[types.NamespacedName]bool{shop: true, bank: true},
 		Services: map[types.NamespacedName]doctor.Service{service: {By: route.ByClusterIP, Ports: map[int32]int{443: 1}, Ready: 1, Owner: shop}},
 		Webhooks: []doctor.Webhook{

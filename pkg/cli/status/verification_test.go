@@ -140,26 +140,23 @@ func TestAPIServiceOfAClusterServiceVersion(t *testing.T) {
 }
 
 func TestManagerIsAway(t *testing.T) {
-	lease := func(namespace, holder string, ago time.Duration) coordinationv1.Lease {
-		return coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "olm-webhook-manager"}, Spec: coordinationv1.LeaseSpec{
-			HolderIdentity: &holder, LeaseDurationSeconds: new(int32(15)), RenewTime: &metav1.MicroTime{Time: now.Add(-ago)},
-		}}
-	}
 	leases := func(all ...coordinationv1.Lease) Facts { return Facts{Leases: all} }
 	const header = "NAMESPACE   CSV   WEBHOOK   TYPE   STATE   SINCE   CERTIFICATE   PROBLEM\n"
 	away := func(namespace, ago string) string {
 		return "No manager holds Lease " + namespace + "/olm-webhook-manager, which was renewed " + ago +
-			" ago: its manager renews and repairs nothing, and what it reported may be out of date. If that manager was removed, delete the Lease.\n\n"
+			" ago: its manager renews and repairs nothing, and what it reported may be out of date. If that manager was removed, unregister the webhooks that are left (kubectl webhooks remove-manager --namespaces=), and delete the Lease.\n\n"
 	}
 	for name, test := range map[string]struct {
 		facts Facts
 		want  string
 	}{
-		"there is no Lease":                   {Facts{}, header},
-		"it was renewed":                      {leases(lease("system", "a", 10*time.Second)), header},
-		"it expired":                          {leases(lease("system", "a", 5*time.Minute)), away("system", "5m") + header},
-		"a tenant holds one of the same name": {leases(lease("system", "a", time.Hour), lease("tenant", "b", time.Second)), away("system", "60m") + header},
-		"two are away":                        {leases(lease("system", "b", 5*time.Minute), lease("old", "a", time.Hour)), away("old", "60m") + away("system", "5m") + header},
+		"there is no Lease": {Facts{}, "No manager has started: no Lease olm-webhook-manager exists. Check its pods: kubectl get deployments,pods -A -l app.kubernetes.io/name=olm-webhook-manager. " +
+			"A manager with an empty --leader-election-namespace needs no Lease.\n\n" + header},
+		"the kinds are not installed":         {Facts{NoRollouts: true}, "This cluster does not know the kind WebhookRollout: the manager is not installed, and webhooks are shown only by their registrations.\n\n" + header},
+		"it was renewed":                      {leases(leaseOf("system", "a", 10*time.Second)), header},
+		"it expired":                          {leases(leaseOf("system", "a", 5*time.Minute)), away("system", "5m") + header},
+		"a tenant holds one of the same name": {leases(leaseOf("system", "a", time.Hour), leaseOf("tenant", "b", time.Second)), away("system", "60m") + header},
+		"two are away":                        {leases(leaseOf("system", "b", 5*time.Minute), leaseOf("old", "a", time.Hour)), away("old", "60m") + away("system", "5m") + header},
 		"Leases may not be listed":            {Facts{LeasesUnread: "leases is forbidden"}, "Whether a manager runs is not known: leases is forbidden\n\n" + header},
 	} {
 		t.Run(name, func(t *testing.T) {
