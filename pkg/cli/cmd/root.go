@@ -72,6 +72,7 @@ func NewRootCommand(displayName string, extras Extras) *cobra.Command {
 	root.AddCommand(extras.Commands...)
 	root.InitDefaultHelpCmd() // Otherwise cobra adds these two when the command runs.
 	root.InitDefaultCompletionCmd()
+	nameArguments(root)
 	rejectUnknownCommands(root)
 	rejectUnknownTopics(root)
 	return root

@@ -46,8 +46,43 @@ func rejectUnknownTopics(root *cobra.Command) {
 	}
 }
 
+// commandsBelow returns the paths of the commands of a name, at any depth: users omit the group of a command.
+func commandsBelow(cmd *cobra.Command, name string) (paths []string) {
+	for _, sub := range cmd.Commands() {
+		if sub.IsAvailableCommand() && sub.Name() == name {
+			paths = append(paths, sub.CommandPath())
+		}
+		paths = append(paths, commandsBelow(sub, name)...)
+	}
+	return paths
+}
+
+// nameArguments lets a wrong number of arguments be reported with the arguments that a command takes.
+func nameArguments(cmd *cobra.Command) {
+	for _, sub := range cmd.Commands() {
+		nameArguments(sub)
+	}
+	check := cmd.Args
+	if check == nil || cmd.HasSubCommands() {
+		return
+	}
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if check(cmd, args) == nil {
+			return nil
+		}
+		_, takes, _ := strings.Cut(cmd.Use, " ")
+		if takes == "" {
+			takes = "no arguments"
+		}
+		return fmt.Errorf("%s takes %s, and %d arguments are given: see %s --help", cmd.CommandPath(), takes, len(args), cmd.CommandPath())
+	}
+}
+
 func unknownCommand(cmd *cobra.Command, name string) error {
 	suggestions := cmd.SuggestionsFor(name)
+	if below := commandsBelow(cmd, name); len(suggestions) == 0 && len(below) > 0 {
+		return fmt.Errorf("unknown command %q; did you mean %s?", name, strings.Join(below, ", or "))
+	}
 	if len(suggestions) == 0 {
 		return fmt.Errorf("unknown command %q; %s --help lists the commands", name, cmd.CommandPath())
 	}

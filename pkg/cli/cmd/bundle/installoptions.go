@@ -98,7 +98,7 @@ func (o *installOptions) adopt(cmd *cobra.Command, plan *installer.Plan) error {
 	for _, s := range deploy.Unadopted(plan.Steps(), plan.Adopted) {
 		out := o.output.Messages(cmd)
 		out.Printf("warning: %s\n", s.Describe())
-		if err := terminal.Confirm(cmd, out, false, "Overwrite "+deploy.Title(s.Object)+"?"); err != nil {
+		if err := terminal.ConfirmBy(cmd, out, false, "--adopt "+deploy.Reference(s.Object), "Overwrite "+deploy.Title(s.Object)+"?"); err != nil {
 			return fmt.Errorf("%w (or --adopt %s)", err, deploy.Reference(s.Object))
 		}
 		plan.Adopted = append(plan.Adopted, deploy.Reference(s.Object))

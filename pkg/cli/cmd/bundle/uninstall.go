@@ -68,7 +68,7 @@ func (o *installOptions) uninstall(cmd *cobra.Command, c *installer.Installer, i
 	agreed, err := shown.Confirm(func() error {
 		return terminal.Confirm(cmd, out, o.yes, fmt.Sprintf("Remove %s from namespace %s?", i.Bundle.CSV.Name, i.Namespace()))
 	}, func() error {
-		return terminal.Confirm(cmd, out, really, "Delete the definitions and all their objects, for good?")
+		return terminal.ConfirmBy(cmd, out, really, "--yes-delete-crds", "Delete the definitions and all their objects, for good?")
 	})
 	if err != nil {
 		return err

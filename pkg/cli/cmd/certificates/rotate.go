@@ -3,6 +3,7 @@ package certificates
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -70,6 +71,9 @@ func rotate(ctx context.Context, out output.Writer, client *olmclient.Client, of
 	confirmed := int64(-1) // the generation whose losses are confirmed
 	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 		csv, err := client.ClusterServiceVersions(of.Namespace).Get(ctx, of.Name, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			return errors.New("it does not exist: name it and its namespace (-n) as kubectl webhooks certificates -A lists them")
+		}
 		if err != nil {
 			return err
 		}

@@ -237,3 +237,11 @@ func TestRotate(t *testing.T) {
 		})
 	}
 }
+
+// A user who forgets -n asks for a version that does not exist in the namespace of the kubeconfig.
+func TestRotateUnknownVersion(t *testing.T) {
+	client := shopAPI(t, serving("manager"), "", "{}", false, nil)
+	of := types.NamespacedName{Namespace: "shop", Name: "other.v1"}
+	err := rotate(t.Context(), output.New(io.Discard), client, of, false, nil, time.Now())
+	installtest.Error(t, "ClusterServiceVersion shop/other.v1: it does not exist: name it and its namespace (-n) as kubectl webhooks certificates -A lists them", err)
+}

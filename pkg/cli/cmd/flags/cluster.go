@@ -2,6 +2,7 @@
 package flags
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 
@@ -32,11 +33,17 @@ func (f Cluster) InNamespace(name string) Cluster {
 	return f
 }
 
+// noKubeconfig is the address that client-go chooses without a kubeconfig, outside of a cluster.
+const noKubeconfig = "http://localhost:8080"
+
 // Config returns a client configuration without throttling. A request that the API server does not answer ends.
 func (f Cluster) Config() (*rest.Config, error) {
 	config, err := f.ToRESTConfig()
 	if err != nil {
 		return nil, fmt.Errorf("no cluster to work with: %w", err)
+	}
+	if raw, err := f.ToRawKubeConfigLoader().RawConfig(); err == nil && len(raw.Clusters) == 0 && config.Host == noKubeconfig && *f.APIServer == "" {
+		return nil, errors.New("no cluster to work with: no kubeconfig names one. Set KUBECONFIG, or --kubeconfig, to an existing file")
 	}
 	config.UserAgent, config.QPS = "olm-webhook-manager/"+buildinfo.Version(), -1
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return idleTimeout{next, maxIdle} })

@@ -3,6 +3,7 @@ package terminal
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 
@@ -33,6 +34,11 @@ func Logger(cmd *cobra.Command) *logrus.Entry {
 
 // Confirm asks a question and returns an error unless the answer, or yes, is yes.
 func Confirm(cmd *cobra.Command, out output.Writer, yes bool, question string) error {
+	return ConfirmBy(cmd, out, yes, "--yes", question)
+}
+
+// ConfirmBy is Confirm for a question that a flag with another name answers.
+func ConfirmBy(cmd *cobra.Command, out output.Writer, yes bool, flag, question string) error {
 	if yes {
 		return nil
 	}
@@ -47,7 +53,7 @@ func Confirm(cmd *cobra.Command, out output.Writer, yes bool, question string) e
 		case "y", "yes":
 			return nil
 		case "":
-			return errors.New("nothing was changed: answer y or yes, or use --yes if the input is not a terminal")
+			return fmt.Errorf("nothing was changed: answer y or yes, or use %s if the input is not a terminal", flag)
 		default:
 			return errors.New("nothing was changed")
 		}

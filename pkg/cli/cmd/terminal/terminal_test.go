@@ -37,6 +37,14 @@ func TestConfirm(t *testing.T) {
 	}
 }
 
+func TestConfirmByFlag(t *testing.T) {
+	cmd := &cobra.Command{}
+	cmd.SetContext(t.Context())
+	cmd.SetIn(strings.NewReader(""))
+	err := ConfirmBy(cmd, output.New(io.Discard), false, "--yes-delete-crds", "Really?")
+	installtest.Error(t, "nothing was changed: answer y or yes, or use --yes-delete-crds if the input is not a terminal", err)
+}
+
 func TestConfirmInterrupted(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
