@@ -2,6 +2,7 @@ package deploy
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -38,11 +39,18 @@ func (l Observation) explain(cause string) string {
 		}
 	}
 	for _, more := range all {
-		if !strings.Contains(text, more) {
+		if !strings.Contains(text, more) && !l.repeats(text, more) {
 			text += "; " + more
 		}
 	}
 	return text
+}
+
+// repeats reports whether a text is about a Deployment's message that another text has: it can be long.
+func (l Observation) repeats(text, more string) bool {
+	return slices.ContainsFunc(l.deployments(), func(d managerv1alpha1.DeploymentStatus) bool {
+		return d.Message != "" && strings.Contains(text, d.Message) && strings.Contains(more, d.Message)
+	})
 }
 
 func (l Observation) failure() (string, bool) {

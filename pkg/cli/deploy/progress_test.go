@@ -126,6 +126,18 @@ func TestProgressOf(t *testing.T) {
 }
 
 // An operator that owns an APIService and has no webhook is not done before that is available.
+// A message of a Deployment has the error of a registry, which is long: the problem has it once.
+func TestProblemIsNotRepeated(t *testing.T) {
+	const cause = "deployment \"shop\" not available: no image"
+	csv := &operatorsv1alpha1.ClusterServiceVersion{ObjectMeta: metav1.ObjectMeta{Name: "shop.v1"}}
+	csv.Status.Phase, csv.Status.Reason, csv.Status.Message = operatorsv1alpha1.CSVPhaseInstalling, "InstallWaiting", "waiting for deployment shop"
+	look := Observation{CSV: csv, Warnings: map[string]string{}, Rollout: &managerv1alpha1.WebhookRollout{Status: managerv1alpha1.WebhookRolloutStatus{
+		Conditions:  []metav1.Condition{{Type: managerv1alpha1.ConditionReady, Status: metav1.ConditionFalse, Message: "webhook v.shop.io is Waiting: " + cause}},
+		Deployments: []managerv1alpha1.DeploymentStatus{{Name: "shop", State: managerv1alpha1.DeploymentProgressing, Reason: "ImagePullFailed", Message: cause}},
+	}}}
+	installtest.Same(t, "problem", "shop.v1 is Installing (InstallWaiting): waiting for deployment shop; "+cause, ProgressOf(look).Problem)
+}
+
 func TestProgressOfAnAPIService(t *testing.T) {
 	csv := &operatorsv1alpha1.ClusterServiceVersion{ObjectMeta: metav1.ObjectMeta{Name: "shop.v1"}}
 	csv.Spec.APIServiceDefinitions.Owned = []operatorsv1alpha1.APIServiceDescription{{Group: "shop.io", Version: "v1"}}

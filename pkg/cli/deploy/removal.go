@@ -21,6 +21,8 @@ type Removal struct {
 	// Definitions is how many of them are CustomResourceDefinitions, which are deleted with all their objects.
 	Definitions int
 	Messages    []string
+	// KeptDefinitions are messages about existing CustomResourceDefinitions that are not deleted, although the user asked.
+	KeptDefinitions []string
 	// StaleRecord reports that no object is left to delete, but that the record has objects or a version that are removed.
 	StaleRecord bool
 	kept        []*unstructured.Unstructured

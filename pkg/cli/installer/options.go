@@ -29,7 +29,7 @@ func (c *Installer) CompleteUpgrade(ctx context.Context, b *bundle.Bundle, o *bu
 	}
 	switch {
 	case len(found) == 0 && len(before) == 0:
-		return "", fmt.Errorf("%s replaces no other version: use bundle install", b.CSV.Name)
+		return "", fmt.Errorf("%s replaces no other version: if a version is installed, write its name into spec.replaces of the ClusterServiceVersion; otherwise use bundle install", b.CSV.Name)
 	case len(found) == 0:
 		return "", fmt.Errorf("%s replaces %s, which is not installed: install the bundle of that version first, or install this one with bundle install",
 			b.CSV.Name, strings.Join(before, ", "))

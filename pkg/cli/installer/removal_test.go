@@ -76,3 +76,12 @@ func TestRemovalIsRefusedBeforehand(t *testing.T) {
 		"ConfigMap mall/bundle-installation.shop: you may not delete configmaps: ask for this permission")
 	installtest.Same(t, "deleted", "", strings.Join(deleted, " "))
 }
+
+// Without a record, the definitions of a bundle stay, although the user asked to delete them: the error names them.
+func TestNothingIsLeftButDefinitions(t *testing.T) {
+	csv := &operatorsv1alpha1.ClusterServiceVersion{ObjectMeta: metav1.ObjectMeta{Name: "shop.v1"}}
+	i := Installation{Bundle: &bundle.Bundle{CSV: csv}, Manifests: []*unstructured.Unstructured{rbacObject("Role", "mall", "reader")}}
+	err := CheckRemoval(i, deploy.Removal{KeptDefinitions: []string{"CustomResourceDefinition carts.shop stays: --adopt removes it"}})
+	installtest.Error(t, "nothing is left to remove\nCustomResourceDefinition carts.shop stays: --adopt removes it", err)
+	installtest.Error(t, "", CheckRemoval(i, deploy.Removal{StaleRecord: true}))
+}

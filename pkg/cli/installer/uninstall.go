@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -63,7 +64,7 @@ func (c *Installer) Removal(ctx context.Context, i Installation, definitions boo
 		}
 	}
 	removal := deploy.NewRemoval(i.Manifests, objects, stored, others, definitions)
-	removal.Messages = append(removal.Messages, kept...)
+	removal.Messages, removal.KeptDefinitions = append(removal.Messages, kept...), kept
 	earlier, err := c.records.others(ctx, i)
 	if err != nil {
 		return deploy.Removal{}, err
@@ -139,7 +140,8 @@ func CheckRemoval(i Installation, removal deploy.Removal) error {
 	if len(removal.Delete) > 0 || removal.StaleRecord {
 		return nil
 	}
-	return fmt.Errorf("%s is not installed in namespace %s, and nothing is left to remove", i.Bundle.CSV.Name, i.Namespace())
+	text := fmt.Sprintf("%s is not installed in namespace %s, and nothing is left to remove", i.Bundle.CSV.Name, i.Namespace())
+	return errors.New(strings.Join(append([]string{text}, removal.KeptDefinitions...), "\n"))
 }
 
 // Uninstall deletes each object after the previous one no longer exists, and returns the existing ones. It deletes nothing if
