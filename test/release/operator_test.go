@@ -15,7 +15,7 @@ import (
 
 const (
 	hosting       = "github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting"
-	operatorImage = "registry.example.com/team-label:v0.1.0"
+	operatorImage = "registry.example.com/team-label" // without a tag
 )
 
 // writesOperator follows docs/author/first-webhook.md, and then the README.md of the operator.
@@ -27,14 +27,35 @@ func writesOperator(t *testing.T, r *release, c *cluster) {
 	s.follow(commandsOf(t, firstSteps, "From a template"))
 	contains(t, filepath.Join(s.dir, "go.mod"), hosting+" "+r.version)
 
-	s.run("ctr -n k8s.io images import " + buildImage(t, filepath.Join(s.dir, "bin", "team-label"))) // In place of "make push", which needs Docker.
+	s.importImage("v0.1.0")
 	s.run("make install")
 	const try = "kubectl -n default run cart --image=any --dry-run=server"
 	contains(t, filepath.Join(s.dir, "README.md"), "`make install`", "`"+try+"` is denied", "`--labels=team=sales` it is allowed")
 	s.denies(try)
 	s.run(try + " --labels=team=sales")
+	s.writesNextVersion(try)
 	s.run("kubectl webhooks bundle uninstall ./bundle")
 	s.prints("created", try)
+}
+
+// writesNextVersion follows the section "The next version" of the README.md, with another rule. Then it tries the rule.
+func (s *shell) writesNextVersion(try string) {
+	s.Helper()
+	contains(s.T, filepath.Join(s.dir, "README.md"), "name: team-label.v0.2.0", "version: 0.2.0", "replaces: team-label.v0.1.0", "`make upgrade`")
+	s.run(`sed -i 's/teamLabel = "team"/teamLabel = "owner"/' validating.go`)
+	s.run(`sed -i 's/name: team-label\.v0\.1\.0/name: team-label.v0.2.0/; s/^  version: 0\.1\.0/  version: 0.2.0\n  replaces: team-label.v0.1.0/' bundle/manifests/team-label.clusterserviceversion.yaml`)
+	s.run("sed -i 's#" + operatorImage + ":v0.1.0#" + operatorImage + ":v0.2.0#' Makefile bundle/manifests/team-label.clusterserviceversion.yaml")
+	s.run("make test build")
+	s.importImage("v0.2.0")
+	s.run("make upgrade")
+	s.denies(try + " --labels=team=sales")
+	s.prints("created", try+" --labels=owner=sales")
+}
+
+// importImage builds the image of the operator and imports it, in place of "make push", which needs Docker.
+func (s *shell) importImage(tag string) {
+	s.Helper()
+	s.run("ctr -n k8s.io images import " + buildImage(s.T, filepath.Join(s.dir, "bin", "team-label"), operatorImage+":"+tag))
 }
 
 func contains(t *testing.T, file string, texts ...string) {
@@ -51,10 +72,10 @@ func contains(t *testing.T, file string, texts ...string) {
 }
 
 // buildImage does what "make image" of the operator does with Docker.
-func buildImage(t *testing.T, program string) string {
+func buildImage(t *testing.T, program, image string) string {
 	t.Helper()
 	archive := filepath.Join(t.TempDir(), "image.tar")
-	command := exec.CommandContext(t.Context(), "go", "run", "./hack/mkimage", "-o", archive, "-t", operatorImage, program)
+	command := exec.CommandContext(t.Context(), "go", "run", "./hack/mkimage", "-o", archive, "-t", image, program)
 	command.Dir, command.Env = root, append(os.Environ(), "GOWORK=off")
 	if output, err := command.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, output)

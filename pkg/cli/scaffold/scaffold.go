@@ -56,8 +56,8 @@ var (
 // Validate returns what is wrong with the options, by the flags of the command.
 func (o Options) Validate() error {
 	var errs []error
-	if problems := validation.IsDNS1035Label(o.Name); len(problems) > 0 {
-		errs = append(errs, fmt.Errorf("--name %q: %s", o.Name, problems[0]))
+	if problems := validation.IsDNS1035Label(o.Name); len(problems) > 0 { // Other values contain the name.
+		return fmt.Errorf("--name %q, by default the name of DIR: use up to 63 lower case letters, digits and '-', which begin with a letter, such as team-label", o.Name)
 	}
 	if problems := validation.IsDNS1123Subdomain(o.Domain); len(problems) > 0 || !strings.Contains(o.Domain, ".") {
 		errs = append(errs, fmt.Errorf("--domain %q: use a DNS domain of yours, such as example.com", o.Domain))
@@ -130,7 +130,7 @@ func (o Options) names() *strings.Replacer {
 var only = map[string]string{
 	"validating.go": Validating, "validating_test.go": Validating,
 	"mutating.go": Mutating, "mutating_test.go": Mutating,
-	"conversion.go": Conversion, "conversion_test.go": Conversion, "GROUP_samples.yaml": Conversion,
+	"conversion.go": Conversion, "conversion_test.go": Conversion, "GROUP_samples.yaml": Conversion, "sample.yaml": Conversion,
 }
 
 // Files returns the content of all files, by their path in the folder of the operator.

@@ -120,7 +120,7 @@ func TestInitRefuses(t *testing.T) {
 	}{
 		"no release":           {nil, "--hosting-version: this program is not a release"},
 		"a version without v":  {[]string{"--hosting-version", "0.1.0"}, `--hosting-version "0.1.0": use a version such as v0.1.0`},
-		"a name with a dot":    {[]string{"--name", "team.label"}, `--name "team.label": a DNS-1035 label`},
+		"a name with a dot":    {[]string{"--name", "team.label"}, `--name "team.label", by default the name of DIR: use up to 63 lower case letters`},
 		"a name of YAML":       {[]string{"--name", "on"}, `--name "on": YAML does not read it as a text`},
 		"no domain":            {[]string{"--domain", "local"}, `--domain "local": use a DNS domain of yours`},
 		"an unknown type":      {[]string{"--type", "auditing"}, `--type "auditing": use one or several of validating, mutating, conversion`},
