@@ -2,7 +2,6 @@ package bundle
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
@@ -168,7 +167,7 @@ func (r *reader) decode(o *Object) {
 		return
 	}
 	if err := o.decodeInto(target); err != nil {
-		r.wrongType(o, err)
+		r.wrongTypes(o, reflect.TypeOf(target), err)
 		return
 	}
 	if r.limitCombinations(o, target) {
@@ -207,15 +206,6 @@ func fieldPath(err error) string {
 		return field.FieldPath()
 	}
 	return ""
-}
-
-func (r *reader) wrongType(o *Object, err error) {
-	const remedy = "write a value of the type that the field has"
-	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		r.addFieldProblem(Undecodable, o, wrong.Field, fmt.Sprintf("is a %s and has to be a %s: the API server refuses the object", wrong.Value, wrong.Type), remedy)
-	} else {
-		r.addProblem(Undecodable, o.File, o.firstLine, fmt.Sprintf("is no valid %s: %s; the API server refuses it", o.GetKind(), decodingError(err)), remedy)
-	}
 }
 
 var lineNumber = regexp.MustCompile(`(?:yaml: )?(?:unmarshal errors:\s*)?line (\d+): `)

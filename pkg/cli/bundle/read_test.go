@@ -93,13 +93,18 @@ func TestProblems(t *testing.T) {
 		"an unknown field":               {map[string]string{"manifests/csv.yaml": csvText + "  webhookDefinitions: []\n"}, []string{"unknown-field: manifests/csv.yaml:13: spec.webhookDefinitions: is no field"}},
 		"a field twice":                  {map[string]string{"manifests/csv.yaml": csvText + "  displayName: Again\n"}, []string{`repeated-field: manifests/csv.yaml:13: key "displayName" already set in map`}},
 		"a field of another type":        {map[string]string{"manifests/csv.yaml": csvText + "  keywords: many\n"}, []string{"wrong-type: manifests/csv.yaml:13: spec.keywords: is a string and has to be a []string"}},
-		"a version that is none":         {map[string]string{"manifests/csv.yaml": csvText + "  version: one\n"}, []string{"wrong-type: manifests/csv.yaml:1: is no valid ClusterServiceVersion: "}},
-		"two objects":                    {map[string]string{"manifests/a.yaml": account + "---\n" + account}, []string{"several-objects: manifests/a.yaml:5: has 2 objects"}},
-		"a hidden file":                  {map[string]string{"manifests/.a": account}, []string{"stray-file: manifests/.a: is hidden"}},
-		"a folder":                       {map[string]string{"manifests/crds/a.yaml": account}, []string{"stray-file: manifests/crds/a.yaml: is in a folder"}},
-		"a huge file":                    {map[string]string{"manifests/a.yaml": strings.Repeat("#", maxFile+1)}, []string{"too-big: manifests/a.yaml: has more than 4 MiB"}},
-		"too many files":                 {many, []string{"too-big: has more than 2000 files"}},
-		"aliases of aliases":             {map[string]string{"manifests/a.yaml": bomb()}, []string{"broken-file: manifests/a.yaml:1: its aliases (*name) repeat too much of it"}},
+		"a version that is none":         {map[string]string{"manifests/csv.yaml": csvText + "  version: one\n"}, []string{"wrong-type: manifests/csv.yaml:13: spec.version: is not accepted: "}},
+		"several wrong types": {map[string]string{"manifests/csv.yaml": csvText + "  version: one\n  keywords: many\n  links: [{name: [a]}, b]\n  minKubeVersion: 1.30\n"}, []string{
+			"wrong-type: manifests/csv.yaml:14: spec.keywords: is a string and has to be a []string", "wrong-type: manifests/csv.yaml:15: spec.links[0].name: is a array and has to be a string",
+			"wrong-type: manifests/csv.yaml:15: spec.links[1]: is a string and has to be a v1alpha1.AppLink", "wrong-type: manifests/csv.yaml:16: spec.minKubeVersion: is a number and has to be a string",
+			"wrong-type: manifests/csv.yaml:13: spec.version: is not accepted: ",
+		}},
+		"two objects":        {map[string]string{"manifests/a.yaml": account + "---\n" + account}, []string{"several-objects: manifests/a.yaml:5: has 2 objects"}},
+		"a hidden file":      {map[string]string{"manifests/.a": account}, []string{"stray-file: manifests/.a: is hidden"}},
+		"a folder":           {map[string]string{"manifests/crds/a.yaml": account}, []string{"stray-file: manifests/crds/a.yaml: is in a folder"}},
+		"a huge file":        {map[string]string{"manifests/a.yaml": strings.Repeat("#", maxFile+1)}, []string{"too-big: manifests/a.yaml: has more than 4 MiB"}},
+		"too many files":     {many, []string{"too-big: has more than 2000 files"}},
+		"aliases of aliases": {map[string]string{"manifests/a.yaml": bomb()}, []string{"broken-file: manifests/a.yaml:1: its aliases (*name) repeat too much of it"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := InspectFS(files(c.files), "test")

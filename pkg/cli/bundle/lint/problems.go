@@ -30,8 +30,8 @@ server refuses the object, and later objects are not applied. Kinds of other gro
 because a cluster may have them.`),
 	readProblem(bundle.Undecodable, `The value has another type than the field. The API server refuses
 the whole object. Typical causes are a number or a boolean without quotes where a string is required
-(version: 1.10, "on", "yes"), and a list where one value is required. A ClusterServiceVersion that
-cannot be decoded is not checked further.`),
+(version: 1.10, "on", "yes"), and a list where one value is required. Each such value
+of an object is reported. No other check reads the object until all are correct.`),
 	readProblem(bundle.TooWide, `A rule stands for every combination of the names in its lists: 200
 groups and 200 resources are 40,000 combinations. API servers and other programs compute all of
 them. The limits are 10,000 for the webhooks of a ClusterServiceVersion together, and 100,000 for
