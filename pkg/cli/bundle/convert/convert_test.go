@@ -272,6 +272,14 @@ func TestManagersServiceNameTaken(t *testing.T) {
 	}
 }
 
+// An author passes the directory of the sources, in place of what kustomize builds from it.
+func TestSourcesAsInput(t *testing.T) {
+	for _, name := range []string{"config/default/kustomization.yaml", "kustomization.yml", "config/Kustomization"} {
+		_, _, err := Read(map[string][]byte{name: []byte("resources: [../manager]\n"), "config/manager.yaml": []byte(shop)})
+		installtest.Error(t, name+": the input is a source of kustomize: bundle convert reads rendered manifests: run helm template or kustomize build, and pass the output", err)
+	}
+}
+
 func TestBundleAsInput(t *testing.T) {
 	_, _, err := Read(map[string][]byte{
 		"b/manifests/csv.yaml":        []byte("{apiVersion: operators.coreos.com/v1alpha1, kind: ClusterServiceVersion, metadata: {name: a.v1}}"),

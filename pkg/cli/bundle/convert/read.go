@@ -18,7 +18,7 @@ import (
 // Read parses manifests, by the names of their files. The findings are fields that are read differently from how they
 // are written.
 func Read(files map[string][]byte) ([]*bundle.Object, []Finding, error) {
-	if err := refuseBundle(files); err != nil {
+	if err := errors.Join(refuseBundle(files), refuseSources(files)); err != nil {
 		return nil, nil, err
 	}
 	objects, problems := bundle.ReadManifests(files)
@@ -42,6 +42,18 @@ func refuseBundle(files map[string][]byte) error {
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		if path.Base(name) == "annotations.yaml" && bytes.Contains(files[name], []byte(annotationOfBundles)) {
 			return fmt.Errorf("%s: the input is a bundle already: check it with bundle validate, or pass the manifests that it was generated from", name)
+		}
+	}
+	return nil
+}
+
+// sourcesOfKustomize are the names by which kustomize finds its file in a directory.
+var sourcesOfKustomize = []string{"kustomization.yaml", "kustomization.yml", "Kustomization"}
+
+func refuseSources(files map[string][]byte) error {
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		if slices.Contains(sourcesOfKustomize, path.Base(name)) {
+			return fmt.Errorf("%s: the input is a source of kustomize: %s", name, render)
 		}
 	}
 	return nil
