@@ -154,7 +154,7 @@ func (c *converter) useManagersSecret(d *deployment, i int, mounts []corev1.Volu
 	if slices.ContainsFunc(mounts, func(m corev1.VolumeMount) bool { return m.SubPath != "" }) {
 		what += ". A mount with subPath is never updated: the server does not get renewed certificates"
 	}
-	if c.keepsService(service) {
+	if hasService(c.manifests, service) {
 		level = Error
 		what += fmt.Sprintf(". The Service %s of the bundle has the name that the manager gives its Service. So the Service and the Secret of the manager get other names, which depend on the installed version, and no pod starts", service)
 		remedy += fmt.Sprintf("; or rename the Service %s, and convert again", service)
@@ -163,9 +163,9 @@ func (c *converter) useManagersSecret(d *deployment, i int, mounts []corev1.Volu
 	c.checkItems(d, field, volume.Secret.Items)
 }
 
-// keepsService reports whether the bundle has a Service of this name.
-func (c *converter) keepsService(name string) bool {
-	return slices.ContainsFunc(c.manifests, func(o *unstructured.Unstructured) bool {
+// hasService reports whether a Service of this name is among some objects.
+func hasService(all []*unstructured.Unstructured, name string) bool {
+	return slices.ContainsFunc(all, func(o *unstructured.Unstructured) bool {
 		return groupkind.Is(o, groupkind.Service) && o.GetName() == name
 	})
 }

@@ -84,7 +84,8 @@ func (c *converter) convertOthers() {
 		case len(refusals) > 0 && slices.Contains(workloads, kind):
 			c.report(Error, o, "kind", fmt.Sprintf("a bundle installs Deployments only: the %s is not in the bundle, and nothing runs its pods", kind.Kind), workloadRemedy(kind))
 		case kind == apiService:
-			c.reportAPIService(o)
+			path, what, remedy := apiServiceFinding(o)
+			c.report(Error, o, path, what, remedy)
 		case len(refusals) > 0 && refusals[0].Path == "apiVersion":
 			c.report(Error, o, "apiVersion", refusals[0].What+": the object is not in the bundle", refusals[0].Remedy)
 		case len(refusals) > 0:
@@ -95,18 +96,18 @@ func (c *converter) convertOthers() {
 	}
 }
 
-// reportAPIService reports an object that a ClusterServiceVersion declares in another form, with names that it does not
-// have: the kinds of the API.
-func (c *converter) reportAPIService(o *bundle.Object) {
+// apiServiceFinding returns the field, the fact and the next step for an APIService. A ClusterServiceVersion declares it
+// in another form, with names that the object does not have: the kinds of the API.
+func apiServiceFinding(o *bundle.Object) (path, what, remedy string) {
 	group, _, _ := unstructured.NestedString(o.Object, "spec", "group")
 	version, _, _ := unstructured.NestedString(o.Object, "spec", "version")
 	service, _, _ := unstructured.NestedString(o.Object, "spec", "service", "name")
 	if service == "" {
-		c.report(Error, o, "spec.service", "the APIService calls no Service, and a bundle can only have an APIService whose API a Deployment serves: the object is not in the bundle", "if the API belongs to a CustomResourceDefinition, remove the object: API servers create it. Otherwise serve the API by a Deployment, behind a Service")
-		return
+		return "spec.service", "the APIService calls no Service, and a bundle can only have an APIService whose API a Deployment serves: the object is not in the bundle",
+			"if the API belongs to a CustomResourceDefinition, remove the object: API servers create it. Otherwise serve the API by a Deployment, behind a Service"
 	}
-	c.report(Error, o, "kind", fmt.Sprintf("a bundle declares an APIService in the ClusterServiceVersion, with the kinds of the API, which the object does not name: the bundle lacks the API %s/%s", group, version),
-		fmt.Sprintf("add an entry for each kind to spec.apiservicedefinitions.owned of the ClusterServiceVersion: {group: %s, version: %s, kind: KIND, name: PLURAL, deploymentName: DEPLOYMENT, containerPort: PORT}, with the Deployment behind the Service %s. The manager creates the Service, the certificate and the APIService", group, version, service))
+	return "kind", fmt.Sprintf("a bundle declares an APIService in the ClusterServiceVersion, with the kinds of the API, which the object does not name: the bundle lacks the API %s/%s", group, version),
+		fmt.Sprintf("add an entry for each kind to spec.apiservicedefinitions.owned of the ClusterServiceVersion: {group: %s, version: %s, kind: KIND, name: PLURAL, deploymentName: DEPLOYMENT, containerPort: PORT}, with the Deployment behind the Service %s. The manager creates the Service, the certificate and the APIService", group, version, service)
 }
 
 func (c *converter) keepOther(o *bundle.Object) {
