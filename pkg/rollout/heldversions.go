@@ -32,6 +32,6 @@ func whyHeld(crd string, held heldversions.Held) string {
 	if len(held.For) > 0 {
 		return fmt.Sprintf("an InstallPlan added it for ClusterServiceVersion %s, whose conversion webhook is not live", strings.Join(lists.Map(held.For, types.NamespacedName.String), ", "))
 	}
-	return fmt.Sprintf("no ClusterServiceVersion with a live conversion webhook owns it. Add it to spec.customresourcedefinitions.owned of the ClusterServiceVersion. "+
-		"If its webhook converts to the version already, run `kubectl annotate customresourcedefinitions %s %s=%s` and serve the version", crd, wellknown.AnnotationCRDPolicy, wellknown.CRDPolicyOff)
+	return fmt.Sprintf("no ClusterServiceVersion with a live conversion webhook owns it. Add it to spec.customresourcedefinitions.owned there. "+
+		"If the webhook converts to it, run `kubectl annotate crd %s %s=%s` and serve it", crd, wellknown.AnnotationCRDPolicy, wellknown.CRDPolicyOff)
 }

@@ -20,8 +20,8 @@ func TestVersionsHeld(t *testing.T) {
 		"none": {nil, nil, ""},
 		"by another client": {map[string]string{wellknown.AnnotationHeldVersions: "v2,v3"}, nil,
 			"CustomResourceDefinition things.example.com does not serve v2, v3 yet: no ClusterServiceVersion with a live conversion webhook owns it. " +
-				"Add it to spec.customresourcedefinitions.owned of the ClusterServiceVersion. If its webhook converts to the version already, " +
-				"run `kubectl annotate customresourcedefinitions things.example.com olm-webhook-manager.io/crd-policy=off` and serve the version"},
+				"Add it to spec.customresourcedefinitions.owned there. If the webhook converts to it, " +
+				"run `kubectl annotate crd things.example.com olm-webhook-manager.io/crd-policy=off` and serve it"},
 		"by an InstallPlan": {map[string]string{wellknown.AnnotationHeldVersions: "v3", wellknown.AnnotationHeldFor: "shop/operator.v2"}, nil,
 			"CustomResourceDefinition things.example.com does not serve v3 yet: an InstallPlan added it for ClusterServiceVersion shop/operator.v2, whose conversion webhook is not live"},
 		"awaited by the ClusterServiceVersion": {map[string]string{wellknown.AnnotationHeldVersions: "v2"}, []string{"things.example.com/v2"}, ""},

@@ -23,6 +23,7 @@ var callers = map[string]string{
 	"pkg/cli/deploy/record.go":                 "is recorded, with the group",
 	"pkg/cli/deploy/removal.go":                "in a message, of a kind whose group is known",
 	"pkg/cli/bundle/show/summary.go":           "in a row, of an object whose Go type is known",
+	"pkg/cli/bundle/wrongtypes.go":             "in a message",
 	"pkg/cli/installer/dryrun.go":              "in a message, with the group",
 	"pkg/certs/issuers/certmanager_finding.go": "in a key and a message, of desired objects",
 	"pkg/controller/decide/certmanager.go":     "in a key, of desired objects",

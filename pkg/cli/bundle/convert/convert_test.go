@@ -297,11 +297,11 @@ func TestOtherKinds(t *testing.T) {
 		object       string
 		what, remedy []string
 	}{
-		"a StatefulSet": {object("apps/v1", "StatefulSet", "{}"), []string{"the StatefulSet is not in the bundle, and nothing runs its pods"},
+		"a StatefulSet": {object("apps/v1", "StatefulSet", "{}"), []string{"the object is not in the bundle, and nothing runs its pods"},
 			[]string{"write kind: Deployment, remove spec.serviceName and spec.volumeClaimTemplates", "or let the operator create the object"}},
-		"a DaemonSet": {object("apps/v1", "DaemonSet", "{}"), []string{"the DaemonSet is not in the bundle"}, []string{"on each node"}},
-		"a Pod":       {object("v1", "Pod", "{}"), []string{"the Pod is not in the bundle"}, []string{"write the pods as a Deployment"}},
-		"a Job":       {object("batch/v1", "Job", "{}"), []string{"the Job is not in the bundle"}, []string{"let the operator do the work when it starts"}},
+		"a DaemonSet": {object("apps/v1", "DaemonSet", "{}"), []string{"the object is not in the bundle"}, []string{"on each node"}},
+		"a Pod":       {object("v1", "Pod", "{}"), []string{"the object is not in the bundle"}, []string{"write the pods as a Deployment"}},
+		"a Job":       {object("batch/v1", "Job", "{}"), []string{"the object is not in the bundle"}, []string{"let the operator do the work when it starts"}},
 		"an APIService": {object("apiregistration.k8s.io/v1", "APIService", "{group: metrics.example.com, version: v1, service: {name: adapter, namespace: shops}}"),
 			[]string{"the bundle lacks the API metrics.example.com/v1"},
 			[]string{"{group: metrics.example.com, version: v1, kind: KIND, name: PLURAL, deploymentName: DEPLOYMENT, containerPort: PORT}", "the Service adapter"}},

@@ -43,26 +43,22 @@ func (c *converter) convertServices() {
 	}
 }
 
-// workloads are the kinds that run pods. OLM installs Deployments only.
-var workloads = []schema.GroupKind{
-	{Group: "apps", Kind: "DaemonSet"}, {Group: "apps", Kind: "ReplicaSet"}, {Group: "apps", Kind: "StatefulSet"},
-	{Group: "batch", Kind: "CronJob"}, {Group: "batch", Kind: "Job"}, {Kind: "Pod"}, {Kind: "ReplicationController"},
+// workloads are the kinds that run pods, each with how an operator gets by without it. OLM installs Deployments only.
+var workloads = map[schema.GroupKind]string{
+	{Group: "apps", Kind: "StatefulSet"}: "if the pods need no volume and no name of their own, use a Deployment: write kind: Deployment, remove spec.serviceName and spec.volumeClaimTemplates, and convert again" + otherwise,
+	{Group: "apps", Kind: "DaemonSet"}:   "if the program need not run on each node, use a Deployment, and convert again" + otherwise,
+	{Group: "apps", Kind: "ReplicaSet"}:  asDeployment,
+	{Kind: "ReplicationController"}:      asDeployment,
+	{Kind: "Pod"}:                        asDeployment,
+	{Group: "batch", Kind: "Job"}:        atStart,
+	{Group: "batch", Kind: "CronJob"}:    atStart,
 }
 
-// workloadRemedy returns how an operator gets by without a kind of workload.
-func workloadRemedy(kind schema.GroupKind) string {
-	const otherwise = "; or let the operator create the object when it starts, and request the permission in clusterPermissions"
-	switch kind.Kind {
-	case "StatefulSet":
-		return "if the pods need no volume and no name of their own, use a Deployment: write kind: Deployment, remove spec.serviceName and spec.volumeClaimTemplates, and convert again" + otherwise
-	case "ReplicaSet", "ReplicationController", "Pod":
-		return "write the pods as a Deployment, and convert again"
-	case "Job", "CronJob":
-		return "let the operator do the work when it starts" + otherwise
-	default:
-		return "if the program need not run on each node, use a Deployment, and convert again" + otherwise
-	}
-}
+const (
+	otherwise    = "; or let the operator create the object when it starts, and request the permission in clusterPermissions"
+	asDeployment = "write the pods as a Deployment, and convert again"
+	atStart      = "let the operator do the work when it starts" + otherwise
+)
 
 var apiService = schema.GroupKind{Group: apiregistrationv1.GroupName, Kind: "APIService"}
 
@@ -81,8 +77,8 @@ func (c *converter) convertOthers() {
 			c.addExample(o)
 		case kind == groupkind.ClusterServiceVersion:
 			c.report(Error, o, "kind", "the input has a ClusterServiceVersion, and the command writes one: this one is not in the bundle", "if the input is a bundle, check it with bundle validate; otherwise remove the object")
-		case len(refusals) > 0 && slices.Contains(workloads, kind):
-			c.report(Error, o, "kind", fmt.Sprintf("a bundle installs Deployments only: the %s is not in the bundle, and nothing runs its pods", kind.Kind), workloadRemedy(kind))
+		case len(refusals) > 0 && workloads[kind] != "":
+			c.report(Error, o, "kind", "a bundle installs Deployments only: the object is not in the bundle, and nothing runs its pods", workloads[kind])
 		case kind == apiService:
 			path, what, remedy := apiServiceFinding(o)
 			c.report(Error, o, path, what, remedy)
