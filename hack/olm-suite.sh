@@ -44,7 +44,7 @@ run() {
   go run -C test/cluster ./cmd/cluster down
   . hack/connect.sh
   load_images "${olm[@]}" configmap-server coredns dummy
-  install_olm test/olm/manifests/suite
+  install_olm test/olm/suite
   kubectl rollout status -n olm deployment/catalog-operator --timeout=3m
   "start_$1"
   (cd "$OLM/test/e2e" && "$out/suite.test" -kubeconfig "$KUBECONFIG" -namespace operators -olmNamespace olm -catalogNamespace olm \
@@ -59,7 +59,7 @@ start_olm-operator() {
 
 # The pods of the tests do not serve.
 start_manager() {
-  BASE=test/olm/manifests/suite/manager ./hack/deploy.sh
+  BASE=test/olm/suite/manager ./hack/deploy.sh
 }
 
 summary() {

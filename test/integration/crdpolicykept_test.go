@@ -76,7 +76,8 @@ func TestCRDPolicyIsKept(t *testing.T) {
 			unused = append(unused, unusedOf(rule, requests)...)
 		}
 	}
-	expect(t, unused, "delete mutatingadmissionpolicies", "delete mutatingadmissionpolicybindings") // for OwnerReferencesPermissionEnforcement
+	// A patch that creates an object needs create, and OwnerReferencesPermissionEnforcement needs delete.
+	expect(t, unused, "create mutatingadmissionpolicies", "create mutatingadmissionpolicybindings", "delete mutatingadmissionpolicies", "delete mutatingadmissionpolicybindings")
 
 	planned, err := uninstall.ManagerPlan(e.ctx, cluster.Config())
 	e.must(err)
