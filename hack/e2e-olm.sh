@@ -12,7 +12,8 @@ main() {
   build_images
   . hack/connect.sh
   load_images "${olm[@]}"
-  install_olm
+  define_olm
+  kubectl apply --server-side -k test/olm/manifests
   BASE=manifests/with-olm ./hack/deploy.sh "${examples[@]}"
   kubectl apply --server-side -f test/olm/manifests/packageserver.yaml
   kubectl rollout status -n olm deployment/catalog-operator --timeout=3m

@@ -30,7 +30,8 @@ main() {
 }
 
 build() {
-  olm_images "${olm[@]}" configmap-server
+  # catalog-operator has the image of a registry pod pulled, unless it is named by its digest.
+  configmap_server=$(olm_images "${olm[@]}" configmap-server | awk '/configmap-server/ {print $1}')
   local bin=${XDG_CACHE_HOME:-$HOME/.cache}/olm-webhook-manager/coredns-$coredns
   [[ -x $bin/coredns ]] || CGO_ENABLED=0 GOBIN=$bin go install "github.com/coredns/coredns@$coredns"
   go run ./hack/mkimage -o out/coredns.tar -t docker.io/olm-webhook-manager/coredns:dev -user 0:0 "$bin/coredns"
@@ -44,7 +45,8 @@ run() {
   go run -C test/cluster ./cmd/cluster down
   . hack/connect.sh
   load_images "${olm[@]}" configmap-server coredns dummy
-  install_olm test/olm/suite
+  define_olm
+  kubectl kustomize test/olm/suite | sed "s#configmap-server:dev#configmap-server@$configmap_server#" | kubectl apply --server-side -f -
   kubectl rollout status -n olm deployment/catalog-operator --timeout=3m
   "start_$1"
   (cd "$OLM/test/e2e" && "$out/suite.test" -kubeconfig "$KUBECONFIG" -namespace operators -olmNamespace olm -catalogNamespace olm \

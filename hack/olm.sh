@@ -20,9 +20,7 @@ load_images() {
   cluster load "${archives[@]/%/.tar}"
 }
 
-# install_olm [KUSTOMIZATION]: without a pod of olm-operator.
-install_olm() {
+define_olm() {
   kubectl apply --server-side -f "$(go list -m -f '{{.Dir}}' github.com/operator-framework/api)/crds"
   kubectl wait --for=condition=Established crd --all --timeout=1m
-  kubectl apply --server-side -k "${1:-test/olm/manifests}"
 }

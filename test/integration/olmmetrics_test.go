@@ -85,7 +85,8 @@ func scrape(e *env, url string) (lines []string) {
 	return lines
 }
 
-// A scrape returns the series that alerts and dashboards for OLM use. No series is left of a previous phase.
+// A scrape returns the series that alerts and dashboards for OLM use. No series is left of a previous phase. The names are
+// those of no other test, whose versions the manager copies.
 func TestOLMMetrics(t *testing.T) {
 	e := operating(newEnv(t), allNamespaces, "slow") // No other test runs at the same time: the manager is that of all namespaces.
 	metrics := runInPlaceOfOLM(e)
@@ -98,19 +99,19 @@ func TestOLMMetrics(t *testing.T) {
 	}
 	scraped("a namespace without versions has no series")
 
-	v1 := csv("operator.v1", "server")
+	v1 := csv("measured.v1", "server")
 	installtest.Must(t, v1.Spec.Version.UnmarshalJSON([]byte(`"1.2.3"`)))
 	e.install(v1)
 	scraped("the first version has succeeded",
-		`csv_succeeded{name="operator.v1",namespace="NS",version="1.2.3"} 1`)
+		`csv_succeeded{name="measured.v1",namespace="NS",version="1.2.3"} 1`)
 
 	before := upgrades(e, metrics)
-	e.create(replacing("operator.v1", csv("operator.v2", "slow")))
-	e.reaches("operator.v2", operatorsv1alpha1.CSVPhaseInstalling, operatorsv1alpha1.CSVReasonWaiting)
+	e.create(replacing("measured.v1", csv("measured.v2", "slow")))
+	e.reaches("measured.v2", operatorsv1alpha1.CSVPhaseInstalling, operatorsv1alpha1.CSVReasonWaiting)
 	scraped("the newer version is being installed",
-		`csv_abnormal{name="operator.v1",namespace="NS",phase="Replacing",reason="BeingReplaced",version="1.2.3"} 1`,
-		`csv_abnormal{name="operator.v2",namespace="NS",phase="Installing",reason="InstallWaiting",version="0.0.0"} 1`,
-		`csv_succeeded{name="operator.v1",namespace="NS",version="1.2.3"} 0`, `csv_succeeded{name="operator.v2",namespace="NS",version="0.0.0"} 0`)
+		`csv_abnormal{name="measured.v1",namespace="NS",phase="Replacing",reason="BeingReplaced",version="1.2.3"} 1`,
+		`csv_abnormal{name="measured.v2",namespace="NS",phase="Installing",reason="InstallWaiting",version="0.0.0"} 1`,
+		`csv_succeeded{name="measured.v1",namespace="NS",version="1.2.3"} 0`, `csv_succeeded{name="measured.v2",namespace="NS",version="0.0.0"} 0`)
 
 	if now := upgrades(e, metrics); now <= before {
 		t.Errorf("csv_upgrade_count is %d after an upgrade, and was %d before it", now, before)
@@ -118,5 +119,5 @@ func TestOLMMetrics(t *testing.T) {
 
 	setAvailable(e, "slow", true)
 	scraped("the newer version has replaced the first one",
-		`csv_succeeded{name="operator.v2",namespace="NS",version="0.0.0"} 1`)
+		`csv_succeeded{name="measured.v2",namespace="NS",version="0.0.0"} 1`)
 }
