@@ -30,8 +30,13 @@ main() {
 }
 
 build() {
-  # catalog-operator has the image of a registry pod pulled, unless it is named by its digest.
-  configmap_server=$(olm_images "${olm[@]}" configmap-server | awk '/configmap-server/ {print $1}')
+  olm_images "${olm[@]}"
+  # The server of catalogs in ConfigMaps, which has its database in the directory in which it starts. catalog-operator has
+  # the image of a registry pod pulled, unless it is named by its digest.
+  CGO_ENABLED=1 go build -C test/olm/upstream -tags sqlite_omit_load_extension,netgo,osusergo -ldflags '-s -w -extldflags "-static"' \
+    -o "$PWD/out/configmap-server" github.com/operator-framework/operator-registry/cmd/configmap-server
+  read -r configmap_server _ < <(go run ./hack/mkimage -o out/configmap-server.tar -t docker.io/olm-webhook-manager/configmap-server:dev \
+    -user 0:0 -dir /bin out/configmap-server)
   local bin=${XDG_CACHE_HOME:-$HOME/.cache}/olm-webhook-manager/coredns-$coredns
   [[ -x $bin/coredns ]] || CGO_ENABLED=0 GOBIN=$bin go install "github.com/coredns/coredns@$coredns"
   go run ./hack/mkimage -o out/coredns.tar -t docker.io/olm-webhook-manager/coredns:dev -user 0:0 "$bin/coredns"

@@ -193,7 +193,7 @@ func TestRolesAreDeletedWithTheirGroup(t *testing.T) {
 	imitation.ObjectMeta = metav1.ObjectMeta{Name: "olm.og.og.edit-" + e.namespace, Labels: imitation.Labels}
 	kube.CreateTemporary(e, e.kube.RbacV1().ClusterRoles(), imitation)
 	e.must(e.olm.OperatorGroups(e.namespace).Delete(e.ctx, "og", metav1.DeleteOptions{}))
-	manageWith(e, cluster.Config(), inPlaceOfOLM)
+	manageWith(e, cluster.Config(), inPlaceOfOLM, func(o *controller.Options) { o.WithOLM = true })
 	for _, level := range []string{"admin", "view"} {
 		becomes(e, "the ClusterRole "+level+" of the group exists", func() bool { return groupRole(e, level) != nil }, false)
 	}

@@ -26,7 +26,6 @@ const (
 	PackageServer   = "package-server"
 	OPM             = "opm"
 	CopyBundle      = "cpb"
-	ConfigMapServer = "configmap-server"
 )
 
 type program struct {
@@ -54,7 +53,6 @@ var all = []program{
 	upstream(OLMOperator, lifecycleManager+"/cmd/olm"),
 	upstream(PackageServer, lifecycleManager+"/cmd/package-server"),
 	upstream(CopyBundle, lifecycleManager+"/util/cpb"),
-	upstream(ConfigMapServer, "github.com/operator-framework/operator-registry/cmd/configmap-server"),
 	upstream(OPM, "github.com/operator-framework/operator-registry/cmd/opm", "json1", "containers_image_openpgp"),
 }
 
