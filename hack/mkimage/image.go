@@ -3,10 +3,12 @@ package main
 import (
 	"bytes"
 	"debug/buildinfo"
+	"debug/elf"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
@@ -46,7 +48,7 @@ func newImage(files []file, architecture string, runs v1.Config) (v1.Image, erro
 	return mutate.ConfigFile(image, config)
 }
 
-// architectureOf refuses a program that needs a C library: its container would fail with "no such file".
+// architectureOf refuses a program that needs libraries: its container would fail with "no such file".
 func architectureOf(binary string) (string, error) {
 	info, err := buildinfo.ReadFile(binary)
 	if err != nil {
@@ -59,10 +61,24 @@ func architectureOf(binary string) (string, error) {
 	if settings["GOOS"] != "linux" {
 		return "", fmt.Errorf("%s is built for %s: build it with GOOS=linux", binary, settings["GOOS"])
 	}
-	if settings["CGO_ENABLED"] != "0" {
-		return "", fmt.Errorf("%s may need a C library, which the image does not have: build it with CGO_ENABLED=0", binary)
+	dynamic, err := isDynamic(binary)
+	if err != nil {
+		return "", err
+	}
+	if dynamic {
+		return "", fmt.Errorf("%s needs libraries, which the image does not have: build it with CGO_ENABLED=0", binary)
 	}
 	return settings["GOARCH"], nil
+}
+
+// isDynamic reports whether a program needs an interpreter, which loads its libraries.
+func isDynamic(binary string) (bool, error) {
+	file, err := elf.Open(binary)
+	if err != nil {
+		return false, fmt.Errorf("%s: %w", binary, err)
+	}
+	defer file.Close()
+	return slices.ContainsFunc(file.Progs, func(p *elf.Prog) bool { return p.Type == elf.PT_INTERP }), nil
 }
 
 // writeArchive writes the image under two names: its tag and its digest. containerd imports both. A pod that names the

@@ -18,6 +18,7 @@ import (
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 

@@ -156,8 +156,8 @@ func TestOperatorObject(t *testing.T) {
 }
 
 // usedElsewhere are resources of manifests/with-olm whose permissions other tests compare with what is used:
-// TestClusterProxy, TestCRDPolicyIsKept and TestCopiesInAllNamespaces.
-var usedElsewhere = sets.New("proxies", "mutatingadmissionpolicies", "clusterserviceversions", "olmconfigs", "olmconfigs/status")
+// TestClusterProxy, TestCRDPolicyIsKept, TestCopiesInAllNamespaces, and the tests of installation by an account.
+var usedElsewhere = sets.New("proxies", "serviceaccounts", "mutatingadmissionpolicies", "clusterserviceversions", "olmconfigs", "olmconfigs/status")
 
 // What the manager lifts is in its own record only after it is created: labels alone are no proof.
 func TestLiftedPermissionsAreComponents(t *testing.T) {
