@@ -14,7 +14,8 @@ export GOWORK=off
 : "${OLM:?is not set. Run: make e2e-olm-suite OLM=DIRECTORY, with a checkout of OLM}"
 LABELS=${LABELS:-Webhooks || ClusterServiceVersion || OperatorGroup || Subscription || Operator || DisablingCopiedCSVs}
 OPERATORS=${OPERATORS:-olm-operator manager}
-coredns=v1.14.7
+coredns=github.com/coredns/coredns@v1.14.7
+probe=github.com/grpc-ecosystem/grpc-health-probe@v0.4.62
 out=$PWD/out/olm-suite
 
 main() {
@@ -36,14 +37,21 @@ build() {
   CGO_ENABLED=1 go build -C test/olm/upstream -tags sqlite_omit_load_extension,netgo,osusergo -ldflags '-s -w -extldflags "-static"' \
     -o "$PWD/out/configmap-server" github.com/operator-framework/operator-registry/cmd/configmap-server
   read -r configmap_server _ < <(go run ./hack/mkimage -o out/configmap-server.tar -t docker.io/olm-webhook-manager/configmap-server:dev \
-    -user 0:0 -dir /bin out/configmap-server)
-  local bin=${XDG_CACHE_HOME:-$HOME/.cache}/olm-webhook-manager/coredns-$coredns
-  [[ -x $bin/coredns ]] || CGO_ENABLED=0 GOBIN=$bin go install "github.com/coredns/coredns@$coredns"
-  go run ./hack/mkimage -o out/coredns.tar -t docker.io/olm-webhook-manager/coredns:dev -user 0:0 "$bin/coredns"
+    -user 0:0 -dir /bin out/configmap-server "$(installed $probe)=/bin/grpc_health_probe")
+  go run ./hack/mkimage -o out/coredns.tar -t docker.io/olm-webhook-manager/coredns:dev -user 0:0 "$(installed $coredns)"
   # The tests only need that its pods run.
   CGO_ENABLED=0 go build -C test/cluster -o "$PWD/out/dummy" ./cmd/pause
   go run ./hack/mkimage -o out/dummy.tar -t docker.io/olm-webhook-manager/dummy:dev out/dummy
   CGO_ENABLED=0 go test -C "$OLM" -c -tags e2e,experimental_metrics -o "$out/suite.test" ./test/e2e
+}
+
+# installed MODULE@VERSION: the file of a program that is built once for each version.
+installed() {
+  local program=${1%@*}
+  program=${program##*/}
+  local bin=${XDG_CACHE_HOME:-$HOME/.cache}/olm-webhook-manager/$program-${1#*@}
+  [[ -x $bin/$program ]] || CGO_ENABLED=0 GOBIN=$bin go install "$1"
+  echo "$bin/$program"
 }
 
 run() {
