@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/client-go/dynamic"
 
@@ -169,11 +170,19 @@ func valued(e *env, plural string, versions ...string) *apiextensionsv1.CustomRe
 	return crd
 }
 
-// newValued creates a definition that is deleted, with its objects, when the test ends. The pod that converts them is
-// created before, so that it still serves then.
+// newValued creates a definition that is deleted, with its objects, when the test ends.
 func newValued(e *env, plural string, versions ...string) *apiextensionsv1.CustomResourceDefinition {
 	e.Helper()
-	created := kube.CreateTemporary(e, extensions(e).ApiextensionsV1().CustomResourceDefinitions(), valued(e, plural, versions...))
+	client := extensions(e).ApiextensionsV1().CustomResourceDefinitions()
+	created := kube.Create(e, client, valued(e, plural, versions...))
+	e.Cleanup(func() {
+		ctx := context.WithoutCancel(e.ctx)
+		none := []byte(`{"spec": {"conversion": {"strategy": "None", "webhook": null}}}`) // No pod serves any more.
+		_, err := client.Patch(ctx, created.Name, types.MergePatchType, none, metav1.PatchOptions{FieldManager: wellknown.FieldManager})
+		e.must(err)
+		e.must(client.Delete(ctx, created.Name, metav1.DeleteOptions{}))
+		e.must(kube.AwaitRemoval(ctx, e.any.Resource(apiextensionsv1.SchemeGroupVersion.WithResource("customresourcedefinitions")), created.Name))
+	})
 	e.must(kube.WaitUntilServed(e.ctx, extensions(e), created.Name))
 	return created
 }

@@ -24,6 +24,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/permissions"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
@@ -166,14 +167,18 @@ func TestLiftedPermissionsAreComponents(t *testing.T) {
 	serviceAccount(e, &corev1.ServiceAccount{ObjectMeta: named("account")})
 	manageInPlaceOfOLM(e)
 	subscribe(e, nil)
-	bindRoleIn(e, e.namespace, e.namespace+"-reader")
-	e.install(asking(csv("operator.v1", "server"), readPods))
-	installs(e, "operator.v1", "none")
+	operator := asking(csv(e.namespace+".v1", "server"), readPods)
+	role := permissions.PlannedRole(operator.Name, operator.Spec.InstallStrategy.StrategySpec.Permissions[0])
+	bindRoleIn(e, e.namespace, role)
+	plan(e, operator.Name, map[string]operatorsv1alpha1.StepStatus{"Role " + role: operatorsv1alpha1.StepStatusCreated})
+	kube.Patch(e, e.olm.InstallPlans(e.namespace), "install-"+operator.Name, types.MergePatchType, []byte(`{"spec": {"approved": true}}`))
+	e.install(operator)
+	installs(e, operator.Name, "install-"+operator.Name)
 	e.eventually("the Operator refers to the lifted permissions", func() (bool, any) {
-		all := references(e)
-		return slices.Contains(all, "ClusterRole NS-reader") && slices.Contains(all, "ClusterRoleBinding NS-reader"), all
+		all, lifted := references(e), strings.ReplaceAll(role, e.namespace, "NS")
+		return slices.Contains(all, "ClusterRole "+lifted) && slices.Contains(all, "ClusterRoleBinding "+lifted), all
 	})
-	e.uninstall("operator.v1")
+	e.uninstall(operator.Name)
 }
 
 // A cluster without the kind Operator has the labels all the same. When the kind is served, the Operators are created.
