@@ -17,6 +17,7 @@ import (
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/rules"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/conversion"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/phase"
 )
 
@@ -50,7 +51,7 @@ func (r *reporter) setConditions(status *managerv1alpha1.WebhookRolloutStatus, f
 		metav1.Condition{Type: managerv1alpha1.ConditionConfigRefused, Message: strings.Join(r.Config.Refusals(r.CSV), "; ")},
 		metav1.Condition{Type: managerv1alpha1.ConditionRulesMatchNothing, Message: r.rulesMatchNothing()},
 		metav1.Condition{Type: managerv1alpha1.ConditionConversionInUse, Message: r.inUse},
-		metav1.Condition{Type: managerv1alpha1.ConditionVersionsHeld, Message: r.versionsHeld()})
+		metav1.Condition{Type: managerv1alpha1.ConditionVersionsHeld, Message: conversion.VersionsHeld(r.Observed.CRDs, r.Verdict.Held)})
 	for _, c := range conditions {
 		SetCondition(status, c, r.CSV.Generation, r.now)
 	}

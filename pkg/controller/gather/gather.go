@@ -103,7 +103,7 @@ func (g *Gatherer) cached(csv *operatorsv1alpha1.ClusterServiceVersion, relative
 		},
 	}
 	s.Scope, s.Failure = g.Versions.ScopeOf(csv.Namespace)
-	s.Installer = g.installer(s.Scope.Group)
+	s.Installer = installerOf(s.Scope.Group, g.Caches.Accounts, g.Settings.WithOLM)
 	s.Upgrade = g.Versions.UpgradeOf(csv, relatives, s.Scope.Group)
 	if s.Rollout != nil {
 		s.Status = s.Rollout.Status

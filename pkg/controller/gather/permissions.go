@@ -2,6 +2,7 @@ package gather
 
 import (
 	"slices"
+	"time"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -99,7 +100,7 @@ func (g *Gatherer) grants(s *decide.Facts, lifted, proven []drift.Object) permis
 	granted := permissions.Grants{
 		CSV: s.CSV, Targets: s.Scope.Namespaces, Roles: map[string]*rbacv1.Role{}, Foreign: map[string]bool{},
 		Access:     g.access(s.CSV, s.Scope.Namespaces, ours),
-		OnlyListed: s.Settings.WithOLM, Listed: g.listedRoles(s.CSV),
+		OnlyListed: s.Settings.WithOLM, Listed: listedRoles(s.CSV, g.Caches.Plans, g.Settings.Certificates.ClockSkew),
 		Kept: lists.Map(proven, func(o drift.Object) metav1.Object { return o }),
 	}
 	seen := map[string]bool{}
@@ -124,9 +125,8 @@ func (g *Gatherer) grants(s *decide.Facts, lifted, proven []drift.Object) permis
 }
 
 // listedRoles are none without --with-olm: the cache of InstallPlans is empty then.
-func (g *Gatherer) listedRoles(csv *operatorsv1alpha1.ClusterServiceVersion) map[string]bool {
-	plans := g.Caches.Plans.By(informers.ByPlanned, csv.Namespace+"/"+csv.Name)
-	return permissions.ListedRoles(csv, plans, g.Settings.Certificates.ClockSkew)
+func listedRoles(csv *operatorsv1alpha1.ClusterServiceVersion, plans informers.Store[*operatorsv1alpha1.InstallPlan], skew time.Duration) map[string]bool {
+	return permissions.ListedRoles(csv, plans.By(informers.ByPlanned, csv.Namespace+"/"+csv.Name), skew)
 }
 
 // sameNames are objects with the name of a binding or its role. The namespace "" is the cluster.

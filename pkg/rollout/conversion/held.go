@@ -1,4 +1,4 @@
-package rollout
+package conversion
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/heldversions"
@@ -14,13 +15,13 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 )
 
-// versionsHeld returns which versions of converted definitions are not served, although a client added them. The phase
-// reports versions that the ClusterServiceVersion itself waits for.
-func (r *reporter) versionsHeld() string {
+// VersionsHeld returns which versions of converted definitions are not served, although a client added them, by the name
+// of each definition. Awaited versions, for which the ClusterServiceVersion itself waits, are in its phase.
+func VersionsHeld(definitions map[string]*apiextensionsv1.CustomResourceDefinition, awaited []string) string {
 	var messages []string
-	for _, name := range slices.Sorted(maps.Keys(r.Observed.CRDs)) {
-		held := heldversions.Of(r.Observed.CRDs[name])
-		versions := slices.DeleteFunc(held.Versions, func(v string) bool { return slices.Contains(r.Verdict.Held, csvspec.CRDVersion(name, v)) })
+	for _, name := range slices.Sorted(maps.Keys(definitions)) {
+		held := heldversions.Of(definitions[name])
+		versions := slices.DeleteFunc(held.Versions, func(v string) bool { return slices.Contains(awaited, csvspec.CRDVersion(name, v)) })
 		if len(versions) > 0 {
 			messages = append(messages, fmt.Sprintf("CustomResourceDefinition %s does not serve %s yet: %s", name, strings.Join(versions, ", "), whyHeld(name, held)))
 		}
