@@ -32,16 +32,15 @@ func (l Observation) problem() (cause string, certain bool) {
 func (l Observation) explain(cause string) string {
 	csv := l.CSV
 	text := fmt.Sprintf("%s is %s (%s): %s", csv.Name, csv.Status.Phase, csv.Status.Reason, csvstatus.Explained(csv.Status))
-	all := []string{cause}
-	if l.Rollout != nil {
-		if ready := meta.FindStatusCondition(l.Rollout.Status.Conditions, managerv1alpha1.ConditionReady); ready != nil && ready.Status == metav1.ConditionFalse {
-			all = append(all, ready.Message)
-		}
+	if !strings.Contains(text, cause) {
+		text += "; " + cause
 	}
-	for _, more := range all {
-		if !strings.Contains(text, more) && !l.repeats(text, more) {
-			text += "; " + more
-		}
+	if l.Rollout == nil {
+		return text
+	}
+	ready := meta.FindStatusCondition(l.Rollout.Status.Conditions, managerv1alpha1.ConditionReady)
+	if ready != nil && ready.Status == metav1.ConditionFalse && !strings.Contains(text, ready.Message) && !l.repeats(text, ready.Message) {
+		text += "; " + ready.Message
 	}
 	return text
 }

@@ -125,8 +125,8 @@ func TestProgressOf(t *testing.T) {
 	}
 }
 
-// An operator that owns an APIService and has no webhook is not done before that is available.
-// A message of a Deployment has the error of a registry, which is long: the problem has it once.
+// A message of a Deployment has the error of a registry, which is long: the problem has it once. A warning of its pods
+// is never left out.
 func TestProblemIsNotRepeated(t *testing.T) {
 	const cause = "deployment \"shop\" not available: no image"
 	csv := &operatorsv1alpha1.ClusterServiceVersion{ObjectMeta: metav1.ObjectMeta{Name: "shop.v1"}}
@@ -138,6 +138,7 @@ func TestProblemIsNotRepeated(t *testing.T) {
 	installtest.Same(t, "problem", "shop.v1 is Installing (InstallWaiting): waiting for deployment shop; "+cause, ProgressOf(look).Problem)
 }
 
+// An operator that owns an APIService and has no webhook is not done before that is available.
 func TestProgressOfAnAPIService(t *testing.T) {
 	csv := &operatorsv1alpha1.ClusterServiceVersion{ObjectMeta: metav1.ObjectMeta{Name: "shop.v1"}}
 	csv.Spec.APIServiceDefinitions.Owned = []operatorsv1alpha1.APIServiceDescription{{Group: "shop.io", Version: "v1"}}
