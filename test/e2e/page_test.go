@@ -65,10 +65,12 @@ type shownPage struct {
 	address string
 }
 
-// createsOperators creates one whose webhooks serve, and one whose pods present a certificate of another CA.
+// createsOperators creates one whose webhooks serve, and one whose pods present a certificate of another CA. The webhook
+// that is called has a name of its own: API servers count calls by name, and those of other tests fail.
 func (p shownPage) createsOperators() {
 	p.Helper()
 	sound := hookCSV("hook.v1", draining(server("hook", "--drain")))
+	sound.Spec.WebhookDefinitions[0].GenerateName = "configmaps.page.example.com"
 	jobs := sound.Spec.WebhookDefinitions[0]
 	ignore := admissionregistrationv1.Ignore
 	jobs.GenerateName, jobs.Type, jobs.FailurePolicy = "jobs.hook.example.com", operatorsv1alpha1.MutatingAdmissionWebhook, &ignore
@@ -108,7 +110,7 @@ func (p shownPage) showsRollouts() {
 	p.Wait(`document.querySelector("[data-part=stages]").innerText.includes("serve the certificate mounted into its container")`)
 	takeScreenshot(p.Tab, "body", "waiting")
 
-	p.opens("configmaps.hook.example.com")
+	p.opens("configmaps.page.example.com")
 	p.Wait(`document.querySelector(".health").innerText.includes("healthy")`)
 	installtest.Same(p, "stages that are not done", 0, browser.Value[int](p.Tab, `document.querySelectorAll(".stages li:not(.done)").length`))
 	for _, text := range []string{p.env.namespace + "/hook.v1", "WebhookRegistered"} {
@@ -143,7 +145,7 @@ func (p shownPage) showsMap() {
 	p.Open(p.address)
 	p.Wait(p.rows() + `.filter(r => r.innerText.includes("✓ healthy")).length === 2`)
 	p.Wait(p.rows() + `.some(r => /\d+ calls, \d+ rejected, 0 failed/.test(r.innerText))`)
-	installtest.Same(p, "webhooks", []string{"configmaps.hook.example.com", "items.stock.example.com", "jobs.hook.example.com", "left.behind.example.com"},
+	installtest.Same(p, "webhooks", []string{"configmaps.page.example.com", "items.stock.example.com", "jobs.hook.example.com", "left.behind.example.com"},
 		browser.Value[[]string](p.Tab, p.rows()+`.map(r => r.querySelector("a").innerText).sort()`))
 	takeScreenshot(p.Tab, "body", "map")
 }
