@@ -180,10 +180,10 @@ func TestCertificateOfABlockedVersion(t *testing.T) {
 	} {
 		c := installed(t, webhookOf("manager"))
 		put(c)
-		c.Secrets["manager"] = &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "manager-service-cert", ResourceVersion: "1"}}
+		c.Secrets["manager"] = nextSecretOf("manager")
 		c.ResyncPods = []*corev1.Pod{{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "manager-0"}}}
 		plan := c.next()
-		installtest.Same(t, way+": steps", []string{"update Secret shop/manager-service-cert", "resync Pod shop/manager-0"}, stepsOf(plan))
+		installtest.Same(t, way+": steps", []string{"update Secret shop/manager-service-cert: data", "resync Pod shop/manager-0"}, stepsOf(plan))
 		if plan.Status.Deployments[0].Certificate == nil {
 			t.Errorf("%s: the status has no certificate", way)
 		}

@@ -117,15 +117,9 @@ func (b *planBuilder) probe(e backends.Endpoint) {
 
 // Pods mount the Secret, and registrations trust it.
 func (b *planBuilder) writeSecret(deployment string) {
-	secret := b.Secrets[deployment]
-	if secret == nil {
-		return
+	if step := b.Secrets[deployment]; step != nil {
+		b.add(*step)
 	}
-	step := Step{Verb: Update, Object: secret, Desired: secret}
-	if secret.ResourceVersion == "" {
-		step.Verb = Create
-	}
-	b.add(step)
 }
 
 // A server of APIServices authenticates its callers by these roles.
@@ -225,7 +219,7 @@ func (b *planBuilder) restartPods(desired, live *appsv1.Deployment) {
 
 // The Deployment is not rolled out. live is nil if it is absent.
 func (b *planBuilder) ensureCertificate(d render.Deployment, live *appsv1.Deployment) {
-	if secret := b.Secrets[d.Object.Name]; secret != nil && !b.writes(drift.KeyOf(secret)) {
+	if step := b.Secrets[d.Object.Name]; step != nil && !b.writes(step.Key()) {
 		b.writeSecret(d.Object.Name)
 	}
 	if live != nil && !b.writes(drift.KeyOf(live)) {

@@ -66,7 +66,7 @@ func clusterWith(t *testing.T, webhooks ...operatorsv1alpha1.WebhookDescription)
 	}
 	c.Policy = DefaultPolicy()
 	c.Certificates = map[string]managerv1alpha1.CertificateStatus{}
-	c.Secrets = map[string]*corev1.Secret{}
+	c.Secrets = map[string]*Step{}
 	c.Observed = Observed{
 		Deployments: map[string]*appsv1.Deployment{}, Services: map[string]*corev1.Service{},
 		Slices: map[string][]*discoveryv1.EndpointSlice{}, Pods: map[string][]*corev1.Pod{},

@@ -94,11 +94,17 @@ func TestInstallationStepByStep(t *testing.T) {
 	}
 }
 
-func secretOf(deployment string) *corev1.Secret {
-	return &corev1.Secret{
-		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
-		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: deployment + "-service-cert"},
-	}
+// secretOf is the first certificate of a Deployment.
+func secretOf(deployment string) *Step {
+	return WriteSecret(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: deployment + "-service-cert"}}, nil)
+}
+
+// nextSecretOf is a later certificate of a Deployment.
+func nextSecretOf(deployment string) *Step {
+	live := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: deployment + "-service-cert", ResourceVersion: "7"}}
+	next := live.DeepCopy()
+	next.Data = map[string][]byte{corev1.TLSCertKey: []byte("next")}
+	return WriteSecret(next, live)
 }
 
 // A Deployment's status before a change neither completes nor fails its installation. Its webhooks stay registered.

@@ -162,9 +162,9 @@ func TestRestartOfAForbiddenDeployment(t *testing.T) {
 	c.trust.RestartedFor = "2"
 	key := drift.KeyOf(c.Observed.Deployments["manager"])
 	c.Observed.Refused[key], c.Observed.Forbidden = "it may not", map[string]string{key: "it may not"}
-	c.Secrets = map[string]*corev1.Secret{"manager": {ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "manager-service-cert", ResourceVersion: "1"}}}
+	c.Secrets = map[string]*Step{"manager": nextSecretOf("manager")}
 	plan := c.next()
-	want := []string{"update Secret shop/manager-service-cert", "update Deployment shop/manager: spec.template.metadata.annotations"}
+	want := []string{"update Secret shop/manager-service-cert: data", "update Deployment shop/manager: spec.template.metadata.annotations"}
 	installtest.Same(t, "steps", want, stepsOf(plan))
 	for _, step := range plan.Steps {
 		installtest.Same(t, step.Key()+" needs the installer", false, step.ByInstaller(types.NamespacedName{Namespace: "shop", Name: "shop.v1"}))

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -235,7 +234,7 @@ func TestLastWebhookOfADeployment(t *testing.T) {
 	c.Secrets["manager"] = secretOf("manager")
 	c.trustsTheNext("v.manager.example.com")
 	installtest.Same(t, "the Secret while it stays", []string{"create Secret shop/manager-service-cert"}, stepsOf(c.reconcileContest()))
-	c.Secrets = map[string]*corev1.Secret{}
+	c.Secrets = map[string]*Step{}
 	c.remove(c.validatingNamed("v.manager.example.com"))
 	installtest.Same(t, "steps afterwards", []string{"update Deployment shop/manager: metadata.labels.olm.deployment-spec-hash"}, stepsOf(c.reconcileContest()))
 	installtest.None(t, "further steps", c.reconcileContest().Steps)

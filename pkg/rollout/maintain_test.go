@@ -6,7 +6,6 @@ import (
 	"time"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
-	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -88,12 +87,12 @@ func TestMaintainedRegistration(t *testing.T) {
 			installtest.Same(t, "the number of resources before an endpoint serves more", 1, len(got.Webhooks[0].Rules[0].Resources))
 
 			c.trust.CABundle, c.trust.Generation, c.trust.RestartedFor = []byte("next, ca"), 2, "2"
-			c.Secrets["before"] = &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "before-service-cert"}}
+			c.Secrets["before"] = secretOf("before")
 			plan := c.next()
 			for _, want := range []string{"create Secret shop/before-service-cert", "update Deployment shop/before: spec.template.metadata.annotations"} {
 				installtest.Among(t, stepsOf(plan), want)
 			}
-			c.Secrets = map[string]*corev1.Secret{}
+			c.Secrets = map[string]*Step{}
 			c.reconcileLater()
 			installtest.Same(t, "its caBundle", "next, ca", string(c.Observed.Validating[0].Webhooks[0].ClientConfig.CABundle))
 			c.reconcileLater()

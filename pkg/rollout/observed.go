@@ -85,8 +85,8 @@ type Input struct {
 	Config     subscriptions.Config
 	// Certificates are the states of the serving certificates, by Deployment.
 	Certificates map[string]managerv1alpha1.CertificateStatus
-	// Secrets are the Secrets to write, by Deployment.
-	Secrets map[string]*corev1.Secret
+	// Secrets are the writes that the Secrets of certificates need, by Deployment (see WriteSecret).
+	Secrets map[string]*Step
 	// Condition is the write that the OperatorCondition needs; nil for none.
 	Condition *Step
 	Provider  managerv1alpha1.CertificateProvider

@@ -8,7 +8,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
@@ -99,7 +98,7 @@ func TestRemovedConversion(t *testing.T) {
 			c.reconcileUntilStable()
 			installtest.Same(t, "converted by", "converter-service/convert:8443 next, ca", c.convertedWith("things.example.com"))
 			installtest.Among(t, lists.Map(c.Observed.Services["converter-service"].Spec.Ports, func(p corev1.ServicePort) string { return fmt.Sprint(p.Port) }), "8443")
-			c.Secrets["converter"] = &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "converter-service-cert"}}
+			c.Secrets["converter"] = secretOf("converter")
 			installtest.Among(t, stepsOf(c.next()), "create Secret shop/converter-service-cert")
 			delete(c.Secrets, "converter")
 

@@ -1,11 +1,14 @@
 package rollout
 
 import (
+	"bytes"
+	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -53,6 +56,18 @@ type Step struct {
 	Fields map[string]string
 }
 
+// WriteSecret returns the write of a certificate. A desired Secret with a resourceVersion replaces the live one.
+func WriteSecret(desired, live *corev1.Secret) *Step {
+	if desired.ResourceVersion == "" {
+		return &Step{Verb: Create, Object: desired, Desired: desired}
+	}
+	field := "metadata"
+	if !maps.EqualFunc(desired.Data, live.Data, bytes.Equal) {
+		field = "data"
+	}
+	return &Step{Verb: Update, Object: desired, Live: live, Drift: drift.Drift{Fields: []string{field}}, Desired: desired}
+}
+
 // Key identifies the object of the step, or its owner references.
 func (s Step) Key() string {
 	if o, ok := s.Object.(*metav1.PartialObjectMetadata); ok {
@@ -90,7 +105,7 @@ func (s Step) IsRepair(previous managerv1alpha1.WebhookRolloutStatus, contests m
 	case s.Verb == Create:
 		_, again := contests[s.Key()]
 		return again || registers(previous, s.Object.GetName())
-	default: // the next certificate of a Secret
+	default:
 		return false
 	}
 }

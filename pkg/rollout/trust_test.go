@@ -23,14 +23,14 @@ func TestSecretIsWrittenBeforeTrust(t *testing.T) {
 		trusts   = "apply ValidatingWebhookConfiguration v.manager.example.com" + bundle
 		mutating = `apply MutatingWebhookConfiguration m.example.com: metadata.annotations.olm-webhook-manager.io/certificate-generation, webhooks[name="m.example.com"].clientConfig.caBundle`
 		written  = "create Secret shop/manager-service-cert"
-		updated  = "update Secret shop/manager-service-cert"
+		updated  = "update Secret shop/manager-service-cert: data"
 	)
 	for name, test := range map[string]struct {
 		change func(*cluster)
 		want   []string
 	}{
 		"no Secret":       {func(*cluster) {}, []string{written, trusts, mutating}},
-		"existing Secret": {func(c *cluster) { c.Secrets["manager"].ResourceVersion = "7" }, []string{updated, trusts, mutating}},
+		"existing Secret": {func(c *cluster) { c.Secrets["manager"] = nextSecretOf("manager") }, []string{updated, trusts, mutating}},
 		"a registration is deleted": {func(c *cluster) {
 			c.remove(c.Observed.Mutating[0])
 			c.serve("manager")
@@ -106,18 +106,19 @@ func TestUnknownTrustIsNotWritten(t *testing.T) {
 
 // Updates of the Secret during a rotation do not count as repairs.
 func TestRepairsOfSecret(t *testing.T) {
-	secret := secretOf("manager")
-	repaired := map[string]drift.Contest{drift.KeyOf(secret): drift.Contest{}.Repaired(drift.Drift{}, time.Unix(0, 0))}
+	first, next, repeated := *secretOf("manager"), *nextSecretOf("manager"), *nextSecretOf("manager")
+	repeated.Repeated = true
+	repaired := map[string]drift.Contest{first.Key(): drift.Contest{}.Repaired(drift.Drift{}, time.Unix(0, 0))}
 	for name, test := range map[string]struct {
 		step     Step
 		contests map[string]drift.Contest
 		want     bool
 	}{
-		"the next certificate":                 {Step{Verb: Update, Object: secret}, nil, false},
-		"the next certificate, after a repair": {Step{Verb: Update, Object: secret}, repaired, false},
-		"created":                              {Step{Verb: Create, Object: secret}, nil, false},
-		"recreated":                            {Step{Verb: Create, Object: secret}, repaired, true},
-		"the same content":                     {Step{Verb: Update, Object: secret, Repeated: true}, nil, true},
+		"the next certificate":                 {next, nil, false},
+		"the next certificate, after a repair": {next, repaired, false},
+		"created":                              {first, nil, false},
+		"recreated":                            {first, repaired, true},
+		"the same content":                     {repeated, nil, true},
 	} {
 		installtest.Same(t, name+": repairs", test.want, test.step.IsRepair(managerv1alpha1.WebhookRolloutStatus{}, test.contests))
 	}

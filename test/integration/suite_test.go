@@ -153,7 +153,7 @@ func TestUninstallThatOrphans(t *testing.T) {
 	client := e.olm.ClusterServiceVersions(e.namespace)
 	e.must(client.Delete(e.ctx, "operator.v1", metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationOrphan)}))
 	becomes(e, "the manager has removed its finalizer", func() []string { return e.get("operator.v1").Finalizers }, []string{metav1.FinalizerOrphanDependents})
-	disown(e) // as the garbage collector does
+	disown(e, e.owned(derived)...) // as the garbage collector does
 	e.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) { c.Finalizers = nil })
 	noLongerExist(e, "operator.v1")
 
@@ -176,16 +176,21 @@ func TestOrphansBeforeTheDeletionIsSeen(t *testing.T) {
 	m.looksAgain("operator.v1")
 	frozen.freeze()
 	defer frozen.thaw()
-	client := e.olm.ClusterServiceVersions(e.namespace)
-	e.must(client.Delete(e.ctx, "operator.v1", metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationOrphan)}))
-	before := m.passes("ClusterServiceVersion")
-	disown(e)
-	e.eventually("the manager reconciles what has changed", func() (bool, any) {
-		now := m.passes("ClusterServiceVersion")
-		return now > before+2, now
-	})
-	for _, o := range e.owned(derived) {
-		none(t, "owners of "+o.GetKind()+" "+o.GetName(), o.GetOwnerReferences())
+	csvs := e.olm.ClusterServiceVersions(e.namespace)
+	e.must(csvs.Delete(e.ctx, "operator.v1", metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationOrphan)}))
+	for _, o := range e.owned(derived[:len(derived)-len(clusterScoped)]) { // the garbage collector orphans one object after another
+		before := m.passes("ClusterServiceVersion")
+		disown(e, o)
+		e.eventually("the manager reconciles after the change of "+o.GetKind()+" "+o.GetName(), func() (bool, any) {
+			now := m.passes("ClusterServiceVersion")
+			return now > before, now
+		})
+		live, err := client(e, o).Get(e.ctx, o.GetName(), metav1.GetOptions{})
+		e.must(err)
+		none(t, "owners of "+o.GetKind()+" "+o.GetName(), live.GetOwnerReferences())
+		live.SetOwnerReferences(o.GetOwnerReferences()) // the next one is the only one
+		_, err = client(e, o).Update(e.ctx, live, metav1.UpdateOptions{})
+		e.must(err)
 	}
 	same(t, "the cache was stale", frozen.held.Load() > 0, true)
 	frozen.thaw()

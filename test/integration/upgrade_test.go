@@ -407,10 +407,10 @@ func expect(t testing.TB, got []string, want ...string) {
 	}
 }
 
-// disown removes the owners of all that ClusterServiceVersions own.
-func disown(e *env) {
+// disown removes the owners of objects.
+func disown(e *env, objects ...unstructured.Unstructured) {
 	e.Helper()
-	for _, o := range e.owned(derived) {
+	for _, o := range objects {
 		kube.Patch(e, client(e, o), o.GetName(), types.MergePatchType, []byte(`{"metadata":{"ownerReferences":null}}`))
 	}
 }

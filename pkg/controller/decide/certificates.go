@@ -29,7 +29,7 @@ import (
 type certificate struct {
 	status  managerv1alpha1.CertificateStatus
 	trust   render.Trust
-	write   *corev1.Secret // as it is desired; nil when it is as desired
+	write   *rollout.Step // nil when the Secret is as desired
 	resync  []*corev1.Pod
 	steps   []rollout.Step // what the issuer reads, and what is deleted for it
 	requeue rollout.Requeue
@@ -282,20 +282,20 @@ func (c *certifier) template() (caHash, restartedFor string) {
 
 // owned adds an owner, because garbage collection deletes a Secret with its last owner. A ClusterServiceVersion
 // that is being deleted becomes the owner of nothing: what was orphaned stays.
-func (c *certifier) owned(write, there *corev1.Secret) *corev1.Secret {
+func (c *certifier) owned(write, there *corev1.Secret) *rollout.Step {
 	keepsOwners := c.Deleting && there != nil
 	if write != nil {
 		if !keepsOwners {
 			csvspec.SetOwner(write, c.CSV)
 		}
 		issuers.RemoveCertManagerMetadata(write)
-		return write
+		return rollout.WriteSecret(write, there)
 	}
 	if there == nil || keepsOwners || c.refusal(there) != "" || !csvspec.IsManaged(there) {
 		return nil
 	}
 	if adopted := there.DeepCopy(); csvspec.SetOwner(adopted, c.CSV) {
-		return adopted
+		return rollout.WriteSecret(adopted, there)
 	}
 	return nil
 }

@@ -210,7 +210,7 @@ func (d *decision) input() rollout.Input {
 		Provider:        d.choice().Provider,
 
 		Certificates: map[string]managerv1alpha1.CertificateStatus{},
-		Secrets:      map[string]*corev1.Secret{},
+		Secrets:      map[string]*rollout.Step{},
 	}
 }
 
