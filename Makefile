@@ -139,6 +139,10 @@ e2e-olm: ## Run the tests with OLM's catalog-operator and package-server, on a c
 e2e-olm-suite: ## Run OLM's own end-to-end tests with olm-operator and with the manager: OLM=DIRECTORY is a checkout
 	OLM="$(OLM)" ./hack/olm-suite.sh
 
+.PHONY: bench-olm
+bench-olm: ## Measure the life of operators from a catalog with olm-operator and with the manager
+	./hack/olm-flows.sh
+
 .PHONY: timeline
 timeline: programs ## Draw docs/rotation.svg: a rotation on the real cluster
 	./hack/e2e.sh -run 'TestRotationUnderLoad/a_server_that_reloads' -timeline $(CURDIR)/docs/rotation.svg

@@ -6,26 +6,13 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 export GOWORK=off
 . hack/olm.sh
 
-examples=(poddefaults projectpolicy volumelabels crdconversion)
-
 main() {
   build_images
   . hack/connect.sh
-  load_images "${olm[@]}"
-  define_olm
-  kubectl apply --server-side -k test/olm/manifests
-  BASE=manifests/with-olm ./hack/deploy.sh "${examples[@]}"
+  start_olm
+  start_manager
   kubectl apply --server-side -f test/olm/manifests/packageserver.yaml
-  kubectl rollout status -n olm deployment/catalog-operator --timeout=3m
   go test -C test/olm -count=1 -timeout=60m -v . "$@"
-}
-
-build_images() {
-  local example
-  olm_images "${olm[@]}"
-  for example in "${examples[@]}"; do
-    ./hack/image.sh "$example" "./examples/$example"
-  done
 }
 
 main "$@"

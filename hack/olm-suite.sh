@@ -61,19 +61,17 @@ run() {
   define_olm
   kubectl kustomize test/olm/suite | sed "s#configmap-server:dev#configmap-server@$configmap_server#" | kubectl apply --server-side -f -
   kubectl rollout status -n olm deployment/catalog-operator --timeout=3m
-  "start_$1"
+  case $1 in
+  olm-operator) start_olm_operator ;;
+  manager) start_suite_manager ;;
+  esac
   (cd "$OLM/test/e2e" && "$out/suite.test" -kubeconfig "$KUBECONFIG" -namespace operators -olmNamespace olm -catalogNamespace olm \
     -dummyImage docker.io/olm-webhook-manager/dummy:dev -ginkgo.label-filter "$LABELS" -ginkgo.no-color -ginkgo.timeout 3h \
     -ginkgo.junit-report "$out/$1.xml") >"$out/$1.log" 2>&1 || true
 }
 
-start_olm-operator() {
-  kubectl scale -n olm deployment/olm-operator --replicas=1
-  kubectl rollout status -n olm deployment/olm-operator --timeout=3m
-}
-
 # The pods of the tests do not serve.
-start_manager() {
+start_suite_manager() {
   BASE=test/olm/suite/manager ./hack/deploy.sh
 }
 

@@ -24,3 +24,31 @@ define_olm() {
   kubectl apply --server-side -f "$(go list -m -f '{{.Dir}}' github.com/operator-framework/api)/crds"
   kubectl wait --for=condition=Established crd --all --timeout=1m
 }
+
+examples=(poddefaults projectpolicy volumelabels crdconversion)
+
+# build_images: what the tests of test/olm install.
+build_images() {
+  local example
+  olm_images "${olm[@]}"
+  for example in "${examples[@]}"; do
+    ./hack/image.sh "$example" "./examples/$example"
+  done
+}
+
+# start_olm: without olm-operator.
+start_olm() {
+  load_images "${olm[@]}" "${examples[@]}"
+  define_olm
+  kubectl apply --server-side -k test/olm/manifests
+  kubectl rollout status -n olm deployment/catalog-operator --timeout=3m
+}
+
+start_olm_operator() {
+  kubectl scale -n olm deployment/olm-operator --replicas=1
+  kubectl rollout status -n olm deployment/olm-operator --timeout=3m
+}
+
+start_manager() {
+  BASE=manifests/with-olm ./hack/deploy.sh
+}

@@ -44,6 +44,9 @@ const (
 	Failed                   // a pod was asked and did not answer
 )
 
+// Outcomes are all of them.
+var Outcomes = []Outcome{Denied, Converted, Served, Uncovered, Failed}
+
 func (o Outcome) String() string {
 	return [...]string{"denied", "converted", "served", "uncovered", "failed"}[o]
 }
@@ -115,11 +118,11 @@ func (l *Load) add(c Call) {
 // Calls returns all calls of a load that has ended.
 func (l *Load) Calls() []Call { return l.calls }
 
-// Count returns the number of calls with an outcome.
-func (l *Load) Count(o Outcome) int {
+// Count returns the number of calls with one of some outcomes.
+func (l *Load) Count(outcomes ...Outcome) int {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
-	return installtest.Count(l.calls, func(c Call) bool { return c.Outcome == o })
+	return installtest.Count(l.calls, func(c Call) bool { return slices.Contains(outcomes, c.Outcome) })
 }
 
 // First returns when the first call with an outcome was answered.
@@ -135,12 +138,12 @@ func (l *Load) First(o Outcome) time.Time {
 	return first
 }
 
-// GoesOn waits until a hundred more calls had the outcome, independent of the outcome of others.
-func (l *Load) GoesOn(o Outcome) {
+// GoesOn waits until a hundred more calls had one of the outcomes, independent of the outcome of others.
+func (l *Load) GoesOn(outcomes ...Outcome) {
 	l.Helper()
-	before := l.Count(o)
-	kube.Eventually(l, "a hundred more calls are "+o.String(), func() (bool, any) {
-		now := l.Count(o)
+	before := l.Count(outcomes...)
+	kube.Eventually(l, fmt.Sprintf("a hundred more calls are %s", outcomes), func() (bool, any) {
+		now := l.Count(outcomes...)
 		return now >= before+100, now - before
 	})
 }

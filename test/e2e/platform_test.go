@@ -27,7 +27,7 @@ const unmirrored = "registry.example.com/hook:dev"
 // A platform rewrites images by a MutatingAdmissionPolicy, and sets resources by a webhook. No call fails, and the
 // manager does not modify what the platform changed.
 func TestPlatformThatMutates(t *testing.T) {
-	log := auditLog()
+	log := kube.ClusterAuditLog()
 	if !log.Available() {
 		t.Skip("the cluster that KUBECONFIG names is not the one from test/cluster, so there is no audit log to count writes in")
 	}
@@ -79,7 +79,7 @@ func writesNothingFor(e *env, quiet time.Duration, log kube.AuditLog, load *call
 	for began := time.Now(); time.Since(began) < quiet; {
 		load.GoesOn(calls.Denied)
 	}
-	for _, request := range kube.Writes(audited(e, log, start), userAgent) {
+	for _, request := range kube.Writes(log.Requests(e, config, start), userAgent) {
 		e.Errorf("a manager that had nothing to do sent: %s %s", request.Verb, request.RequestURI)
 	}
 }

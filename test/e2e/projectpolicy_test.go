@@ -190,7 +190,7 @@ func removeDemo(ctx context.Context) error {
 		return nil
 	case err != nil:
 		return err
-	case !auditLog().Available():
+	case !kube.ClusterAuditLog().Available():
 		return fmt.Errorf("namespace %s exists: the policies of its bundle may deny the namespaces of the tests. Remove it as %s/README.md says, or make demo-down does", policyNamespace, policyFiles)
 	}
 	fmt.Fprintln(os.Stderr, "removing the bundle that make demo installed: its policy would deny the namespaces of the tests")

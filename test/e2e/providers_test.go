@@ -168,7 +168,7 @@ func secret(e *env, name string) *corev1.Secret {
 func certManager(e *env) {
 	e.Helper()
 	_, err := dynamicClient.Resource(issuers.Certificates).List(e.ctx, metav1.ListOptions{Limit: 1})
-	if err == nil && !auditLog().Available() {
+	if err == nil && !kube.ClusterAuditLog().Available() {
 		return
 	}
 	cluster, err := kube.Start(e.ctx)

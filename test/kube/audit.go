@@ -8,9 +8,15 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
+	"testing"
+	"time"
 
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
 )
 
 // AuditLog is the path of a log with a line for each answered request. The line may come a moment after the answer.
@@ -70,6 +76,41 @@ func (l AuditLog) Since(place int64) ([]auditv1.Event, error) {
 		}
 		events = append(events, event)
 	}
+}
+
+// ClusterAuditLog is next to the kubeconfig that KUBECONFIG names. Only a cluster of test/cluster has one.
+func ClusterAuditLog() AuditLog {
+	path := filepath.Join(filepath.Dir(os.Getenv(clientcmd.RecommendedConfigPathEnvVar)), "log", "audit.log")
+	if _, err := os.Stat(path); err != nil {
+		return ""
+	}
+	return AuditLog(path)
+}
+
+// Requests returns the events from a place in the log to this call: a request of its own shows the progress of the log.
+func (l AuditLog) Requests(t testing.TB, config *rest.Config, start int64) (events []auditv1.Event) {
+	t.Helper()
+	marker := rest.CopyConfig(config)
+	marker.UserAgent = fmt.Sprintf("%s of %s", t.Name(), time.Now().Format(time.RFC3339Nano))
+	client, err := discovery.NewDiscoveryClientForConfig(marker)
+	if err == nil {
+		_, err = client.ServerVersion()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	Eventually(t, "the audit log shows this request", func() (bool, any) {
+		if events, err = l.Since(start); err != nil {
+			t.Fatal(err)
+		}
+		for _, event := range events {
+			if event.UserAgent == marker.UserAgent {
+				return true, nil
+			}
+		}
+		return false, len(events)
+	})
+	return events
 }
 
 // Writes returns the writes, and attempts, of clients whose user agent contains the text. It omits Leases, which are

@@ -3,7 +3,6 @@ package olm
 import (
 	"context"
 	"testing"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -34,14 +33,14 @@ func TestConversionFromACatalog(t *testing.T) {
 	e.Cleanup(func() { removeCaches(e, client) })
 	createCache(e, client, caches.New(convert.V1, "sessions", map[string]any{"size": "3x512Mi"}))
 
-	readers := calls.Start(t, 20*time.Millisecond, client.Reads(t, caches.Authored, []schema.GroupVersion{convert.V1}, "sessions"))
+	readers := calls.Start(t, between, client.Reads(t, caches.Authored, []schema.GroupVersion{convert.V1}, "sessions"))
 	readers.GoesOn(calls.Converted)
 	e.changes(v1.Package, map[string]any{"channel": "v2"})
 	e.installs(v1.Package, v2.Name())
 	e.isGone(v1.Name())
 	readers.GoesOn(calls.Converted)
 	client.RoundTrips(t, 50)
-	both := calls.Start(t, 20*time.Millisecond, client.Reads(t, caches.Authored, caches.Versions, "sessions"))
+	both := calls.Start(t, between, client.Reads(t, caches.Authored, caches.Versions, "sessions"))
 	both.GoesOn(calls.Converted)
 	both.End(calls.Never)
 	readers.End(calls.Never)

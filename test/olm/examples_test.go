@@ -19,7 +19,7 @@ import (
 )
 
 // between is the time between two calls of a load.
-const between = 20 * time.Millisecond
+const between = 10 * time.Millisecond
 
 // operator is an example with an admission webhook.
 type operator struct {
