@@ -1,6 +1,7 @@
 package olm
 
 import (
+	"context"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -130,6 +131,7 @@ func stopConverting(e *env) {
 	if *operatorName == managerName {
 		return
 	}
+	e.ctx = context.WithoutCancel(e.ctx)
 	definitions := dynamicClient.Resource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"})
 	name := convert.Resource + "." + convert.V1.Group
 	kube.Patch(e, definitions, name, types.MergePatchType, []byte(`{"spec":{"conversion":{"strategy":"None","webhook":null}}}`))
