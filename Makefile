@@ -168,7 +168,7 @@ campaign: programs ## Run what the ordinary run shortens: 1000 simulated cluster
 	./hack/e2e.sh -run TestRotationUnderLoad -all-losses
 
 .PHONY: bench
-bench: bench-scale bench-pods ## Measure installations next to plain clients, with real pods too, what a reconciliation costs, and hosting against other webhook servers
+bench: bench-scale bench-pods bench-page ## Measure installations next to plain clients, with real pods too, what a reconciliation costs, the page, and hosting against other webhook servers
 	go test -run '^$$' -bench . -benchmem ./test/bench
 	go test -run '^$$' -bench OneEvent ./pkg/controller
 	go test -C test/bench/hosting -run '^$$' -bench . -benchtime 100x -count 5
@@ -183,6 +183,10 @@ bench-scale: programs ## Measure the installation of 100 and 1,000 CSVs next to 
 .PHONY: bench-rotations
 bench-rotations: programs ## Measure a manager that finds 200 certificates due for renewal at one moment
 	go test -run '^$$' -bench Rotations -benchtime 1x -timeout 30m ./test/bench/scale
+
+.PHONY: bench-page
+bench-page: ## Measure how long Chromium needs to draw the page of 1,000 webhooks
+	CHROMIUM="$$(./hack/chromium.sh)" && export CHROMIUM && go test -C test/browser -run '^$$' -bench . -benchtime 5x .
 
 .PHONY: bench-pods
 bench-pods: ## Measure the installation of 20 CSVs with real pods next to plain clients

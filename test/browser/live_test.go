@@ -77,6 +77,35 @@ func TestChangesKeepThePlace(t *testing.T) {
 	installtest.Same(t, "the certificates, which do not differ, are the same", true, Value[bool](tab, `document.querySelector("[data-part=certificates]") === before`))
 }
 
+// What has the keyboard's focus keeps it when its part changes: a link, a button, a summary, a part that is scrolled.
+func TestChangesKeepTheFocus(t *testing.T) {
+	c := &changing{cluster: clusterOf(20)}
+	handler, server, address := start(t, c)
+	t.Cleanup(server.Close)
+	tab := New(t)
+	n := 0
+	for _, test := range []struct {
+		view, element string
+		change        func(*page.Facts)
+	}{
+		{views.Map, "[data-part=counts] li:nth-child(2) button", func(f *page.Facts) { f.CSVs[1].Status.Phase = "Failed" }},
+		{firstOf(c), "[data-part=rollout] summary", func(f *page.Facts) { f.Events[0].Message += " again" }},
+		{firstOf(c), "[data-part=events] .scroll", func(f *page.Facts) { f.Events[0].Message += " again" }},
+	} {
+		tab.Open(address + test.view)
+		tab.Wait(live)
+		Value[bool](tab, fmt.Sprintf(`(() => { window.before = document.querySelector(%q); before.focus(); window.number = document.body.dataset.number; return true; })()`, test.element))
+		c.change(t, handler, func(f *page.Facts) {
+			f.Rollouts[n].Status.Deployments[0].Webhooks[0].State = "Unreachable"
+			n++
+			test.change(f)
+		})
+		tab.Wait(`document.body.dataset.number > number && !refreshing`)
+		tab.Wait(fmt.Sprintf(`document.querySelector(%q) !== before`, test.element))
+		installtest.Same(t, test.element+": the focus is kept", true, Value[bool](tab, fmt.Sprintf(`document.activeElement === document.querySelector(%q)`, test.element)))
+	}
+}
+
 // Many changes lead to few requests: a browser that is slow shows the last state, and not each.
 func TestManyChanges(t *testing.T) {
 	c := &changing{cluster: clusterOf(3)}

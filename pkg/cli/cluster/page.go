@@ -2,12 +2,15 @@ package cluster
 
 import (
 	"context"
+	"net/url"
+	"regexp"
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
@@ -24,7 +27,7 @@ type PageReader struct {
 
 // Read returns the facts except the measurements.
 func (r PageReader) Read(ctx context.Context) (page.Facts, error) {
-	facts := page.Facts{Server: page.WithoutPath(r.Cluster.Config.Host), Namespace: r.Namespace, ClockAhead: r.Cluster.clockAhead(ctx)}
+	facts := page.Facts{Server: page.WithoutPath(r.server().String()), Namespace: r.Namespace, ClockAhead: r.Cluster.clockAhead(ctx)}
 	var err error
 	if facts.Facts, err = r.Cluster.Status(ctx, r.Namespace); err != nil {
 		return facts, r.withoutPath(err)
@@ -89,10 +92,29 @@ type redacted struct {
 func (e redacted) Error() string { return e.message }
 func (e redacted) Unwrap() error { return e.error }
 
-// withoutPath omits the path of the address of the API server from a message: it can contain a token.
+// quotedURL is a URL in the message of an error.
+var quotedURL = regexp.MustCompile(`https?://[^"\s]+`)
+
+// withoutPath omits credentials, and the path of the address of the API server, from a message: it can contain a token.
 func (r PageReader) withoutPath(err error) error {
 	if err == nil {
 		return nil
 	}
-	return redacted{err, strings.ReplaceAll(err.Error(), r.Cluster.Config.Host, page.WithoutPath(r.Cluster.Config.Host))}
+	server := r.server()
+	return redacted{err, quotedURL.ReplaceAllStringFunc(err.Error(), func(quoted string) string {
+		u, err := url.Parse(quoted)
+		if err != nil || u.Host != server.Host {
+			return page.WithoutPath(quoted)
+		}
+		return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: strings.TrimPrefix(u.Path, strings.TrimSuffix(server.Path, "/"))}).String()
+	})}
+}
+
+// server is the address of the API server. The address in a kubeconfig may lack the scheme.
+func (r PageReader) server() *url.URL {
+	server, _, err := rest.DefaultServerUrlFor(r.Cluster.Config)
+	if err != nil {
+		return &url.URL{} // no client can be made of it
+	}
+	return server
 }

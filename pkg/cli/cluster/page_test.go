@@ -17,13 +17,22 @@ import (
 func TestPathOfTheAPIServerIsNotShown(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	server.Close()
-	r := PageReader{Cluster: installtest.OrPanic(New(&rest.Config{Host: server.URL + "/k8s/token"}))}
-	_, read := r.Read(t.Context())
-	_, measured := r.Latencies(t.Context())
-	for _, err := range []error{read, measured} {
-		installtest.Prefix(t, "error", `Get "`+server.URL+"/", err.Error())
-		if text := err.Error(); strings.Contains(text, "token") {
-			t.Errorf("%s", text)
+	host := strings.TrimPrefix(server.URL, "http://")
+	for name, address := range map[string]string{
+		"a path":            server.URL + "/k8s/token",
+		"a path and a user": "http://user:password@" + host + "/k8s/token/",
+		"a user":            "http://token@" + host,
+		"no scheme":         host,
+	} {
+		r := PageReader{Cluster: installtest.OrPanic(New(&rest.Config{Host: address}))}
+		facts, read := r.Read(t.Context())
+		installtest.Same(t, name+": server", server.URL, facts.Server)
+		_, measured := r.Latencies(t.Context())
+		for _, err := range []error{read, measured} {
+			installtest.Prefix(t, name, `Get "`+server.URL+"/", err.Error())
+			if text := err.Error(); strings.Contains(text, "token") || strings.Contains(text, "user") || strings.Contains(text, "cannot be parsed") {
+				t.Errorf("%s: %s", name, text)
+			}
 		}
 	}
 }

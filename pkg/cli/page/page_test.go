@@ -251,8 +251,15 @@ func TestClock(t *testing.T) {
 
 // The path of a URL that a webhook calls can contain a token. Messages of API servers contain it.
 func TestPathsAreRedacted(t *testing.T) {
-	r := redactionOf([]doctor.Webhook{{URL: "https://mesh.example.com/token"}, {URL: "https://mesh.example.com/token/longer"}, {URL: "https://other.example.com"}, {}})
+	r := redactionOf([]doctor.Webhook{{URL: "https://mesh.example.com/token"}, {URL: "https://Root.example.com/"}, {URL: "https://user:password@other.example.com:8443/token"}, {}})
 	for message, want := range map[string]string{
+		"calls https://mesh.example.com/token2":                                                                           "calls https://mesh.example.com",
+		`Post "https://mesh.example.com/token-2?timeout=10s": EOF`:                                                        `Post "https://mesh.example.com": EOF`,
+		`Post "https://root.example.com/token?timeout=10s": EOF`:                                                          `Post "https://root.example.com": EOF`,
+		"calls HTTPS://ROOT.example.com/token":                                                                            "calls https://ROOT.example.com",
+		"calls https://mesh.example.com/%zz/token":                                                                        "calls an address that cannot be parsed",
+		"calls https://other.example.com:8443/another-token":                                                              "calls https://other.example.com:8443",
+		"calls https://mesh.example.com:8443/of-another-server, (twice)":                                                  "calls https://mesh.example.com:8443/of-another-server, (twice)",
 		"calls https://mesh.example.com/token/longer twice":                                                               "calls https://mesh.example.com twice",
 		`failed to call webhook: Post "https://unknown.example.com/secret?timeout=10s": dial tcp: timeout`:                `failed to call webhook: Post "https://unknown.example.com": dial tcp: timeout`,
 		`failed to call webhook: Post "https://user:password@unknown.example.com:8443/secret": EOF`:                       `failed to call webhook: Post "https://unknown.example.com:8443": EOF`,

@@ -1,45 +1,46 @@
 package page
 
 import (
-	"cmp"
 	"net/url"
 	"regexp"
-	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/doctor"
 )
 
 // redaction omits the paths of the URLs that webhooks call: they can contain tokens. Errors of API servers contain
-// them.
-type redaction struct{ known *strings.Replacer }
+// them. It has the hosts of webhooks.
+type redaction map[string]bool
 
-// redactionOf knows the URLs of some webhooks. A longer URL precedes its prefixes.
 func redactionOf(webhooks []doctor.Webhook) redaction {
-	urls := lists.FilterMap(webhooks, func(w doctor.Webhook) (string, bool) { return w.URL, w.URL != "" && w.URL != WithoutPath(w.URL) })
-	slices.SortFunc(urls, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
-	var pairs []string
-	for _, u := range lists.Distinct(urls) {
-		pairs = append(pairs, u, WithoutPath(u))
+	hosts := redaction{}
+	for _, w := range webhooks {
+		if u, err := url.Parse(w.URL); err == nil && u.Host != "" {
+			hosts[strings.ToLower(u.Host)] = true
+		}
 	}
-	return redaction{strings.NewReplacer(pairs...)}
+	return hosts
 }
 
-// calledURL is a URL in an error of net/http. API servers call Services by names that end with ".svc".
-var calledURL = regexp.MustCompile(`(\b(?:Get|Post|Put|Head) \\?")(https?://[^"\\\s]+)`)
+// quotedURL is a URL in a message, perhaps as net/http writes that it called it.
+var quotedURL = regexp.MustCompile(`(?i)(\b(?:Get|Post|Put|Head) \\?")?(https?://[^"\\\s]+)`)
 
-// text omits the paths from a message.
+// text omits the paths of the URLs of webhooks from a message, and of all URLs that were called.
 func (r redaction) text(message string) string {
-	return calledURL.ReplaceAllStringFunc(r.known.Replace(message), func(called string) string {
-		parts := calledURL.FindStringSubmatch(called)
-		if u, err := url.Parse(parts[2]); err == nil && strings.HasSuffix(u.Hostname(), ".svc") {
-			return called
+	return quotedURL.ReplaceAllStringFunc(message, func(quoted string) string {
+		parts := quotedURL.FindStringSubmatch(quoted)
+		if u, err := url.Parse(parts[2]); err == nil && !r.isSecret(u, parts[1] != "") {
+			return quoted
 		}
 		return parts[1] + WithoutPath(parts[2])
 	})
+}
+
+// API servers call Services by names that end with ".svc".
+func (r redaction) isSecret(u *url.URL, called bool) bool {
+	return r[strings.ToLower(u.Host)] || called && !strings.HasSuffix(u.Hostname(), ".svc")
 }
 
 func (r redaction) finding(f doctor.Finding) doctor.Finding {

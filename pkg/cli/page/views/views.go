@@ -43,16 +43,17 @@ func asset(name string) string {
 func parse(links template.FuncMap) *template.Template {
 	templates := template.New("")
 	funcs := template.FuncMap{
-		"style":  func() template.CSS { return template.CSS(style) }, //nolint:gosec // It is part of the program.
-		"script": func() template.JS { return template.JS(script) },  //nolint:gosec // It is part of the program.
-		"policy": ContentSecurityPolicy,
-		"part":   func(name string, c content) (template.HTML, error) { return part(templates, name, c) },
-		"utc":    func(at time.Time) string { return at.UTC().Format(time.RFC3339) },
-		"clock":  func(at time.Time) string { return at.UTC().Format(time.DateTime + " UTC") },
-		"date":   func(at time.Time) string { return at.UTC().Format(time.DateOnly) },
-		"until":  until,
-		"titled": func(title string, c chart.Chart) titled { return titled{c, title} },
-		"upper":  strings.ToUpper,
+		"style":   func() template.CSS { return template.CSS(style) }, //nolint:gosec // It is part of the program.
+		"script":  func() template.JS { return template.JS(script) },  //nolint:gosec // It is part of the program.
+		"policy":  ContentSecurityPolicy,
+		"section": func(name string, c content) (template.HTML, error) { return section(templates, name, c) },
+		"part":    func(name string, c content) (template.HTML, error) { return part(templates, name, c) },
+		"utc":     func(at time.Time) string { return at.UTC().Format(time.RFC3339) },
+		"clock":   func(at time.Time) string { return at.UTC().Format(time.DateTime + " UTC") },
+		"date":    func(at time.Time) string { return at.UTC().Format(time.DateOnly) },
+		"until":   until,
+		"titled":  func(title, of string, c chart.Chart) titled { return titled{c, title + " of " + of} },
+		"upper":   strings.ToUpper,
 	}
 	return template.Must(templates.Funcs(funcs).Funcs(links).ParseFS(assets, "assets/*.html"))
 }
@@ -73,6 +74,17 @@ func part(templates *template.Template, name string, c content) (template.HTML, 
 	digest := fnv.New64a()
 	_, _ = digest.Write([]byte(contentOf(name, c, html.String())))
 	return template.HTML(fmt.Sprintf("<div data-part=%q data-digest=\"%x\">%s</div>", name, digest.Sum64(), html.String())), nil //nolint:gosec // A template has encoded it.
+}
+
+var lowerHeadings = strings.NewReplacer("<h1", "<h2", "</h1>", "</h2>", "<h2", "<h3", "</h2>", "</h3>", "<h3", "<h4", "</h3>", "</h4>")
+
+// section renders a view as a section of a document, which has a heading of its own.
+func section(templates *template.Template, name string, c content) (template.HTML, error) {
+	var html strings.Builder
+	if err := templates.ExecuteTemplate(&html, name+".html", c); err != nil {
+		return "", err
+	}
+	return template.HTML(lowerHeadings.Replace(html.String())), nil //nolint:gosec // A template has encoded it.
 }
 
 // contentOf is what makes a part another one. A drawing is the same if only the time has passed.

@@ -49,6 +49,20 @@ function mark(event) {
   const { webhook, resource } = event.target.closest?.('[data-webhook], [data-resource]')?.dataset || {};
   for (const line of all('.line')) line.classList.toggle('marked', webhook ? line.dataset.webhook === webhook : resource !== undefined && line.dataset.resource === resource);
 }
+const focusable = 'a, button, summary, input, [tabindex]';
+// Replaces a part, and returns a function that restores the focus: a link by its address, others by their place.
+function replace(to, from) {
+  const place = all(focusable, to).indexOf(document.activeElement);
+  const href = document.activeElement?.getAttribute('href');
+  const open = all('details', to).map(e => e.open);
+  const scrolled = all('.scroll', to).map(e => [e.scrollLeft, e.scrollTop]);
+  to.replaceWith(from);
+  all('details', from).forEach((e, i) => { e.open = open[i]; });
+  all('.scroll', from).forEach((e, i) => { [e.scrollLeft, e.scrollTop] = scrolled[i] || [0, 0]; });
+  const elements = all(focusable, from);
+  const next = href ? elements.find(e => e.getAttribute('href') === href) : elements[place];
+  return () => { if (place >= 0) next?.focus({ preventScroll: true }); };
+}
 // Replaces the parts that differ in the content that the server has now. The other parts keep the focus and the position.
 async function refresh() {
   const response = await fetch(location.href, { cache: 'no-store' });
@@ -58,21 +72,14 @@ async function refresh() {
     return;
   }
   const next = new DOMParser().parseFromString(text, 'text/html');
-  const focused = document.activeElement;
-  const href = focused?.getAttribute('href');
-  let changed = false;
+  const restore = [];
   for (const from of all('[data-part]', next)) {
     const to = document.querySelector(`[data-part="${from.dataset.part}"]`);
     if (!to || to.dataset.digest === from.dataset.digest) continue;
-    const open = all('details', to).map(e => e.open);
-    const scrolled = all('.scroll', to).map(e => [e.scrollLeft, e.scrollTop]);
-    to.replaceWith(from);
-    all('details', from).forEach((e, i) => { e.open = open[i]; });
-    all('.scroll', from).forEach((e, i) => { [e.scrollLeft, e.scrollTop] = scrolled[i] || [0, 0]; });
-    changed = true;
+    restore.push(replace(to, from));
   }
-  if (changed) filter();
-  if (href && document.activeElement === document.body) all('nav a, main a').find(a => a.getAttribute('href') === href)?.focus({ preventScroll: true });
+  if (restore.length) filter();
+  restore.forEach(f => f());
   document.body.dataset.number = next.body.dataset.number;
   announce('connection', 'Live.');
 }
