@@ -47,6 +47,8 @@ func TestValues(t *testing.T) {
 		{"withOLM", "withOLM: true", "ClusterRoleBinding olm-webhook-manager-with-olm", "roleRef/name", "olm-webhook-manager-with-olm"},
 		{"withOLM", "withOLM: true", "ClusterRoleBinding olm-webhook-manager-lift-roles", "roleRef/name", "olm-webhook-manager-lift-roles"},
 		{"logLevel", "logLevel: debug", deployment, container + "args", "[run, --log-level=debug]"},
+		{"logLevel", "logLevel: null", deployment, container + "args", "[run]"},
+		{"logFormat", "logFormat: null", deployment, container + "args", "[run]"},
 		{"logFormat", "logFormat: json", deployment, container + "args", "[run, --log-format=json]"},
 		{"extraArgs", "extraArgs: [--certificate-validity=720h, --settle=1s]", deployment, container + "args", "[run, --certificate-validity=720h, --settle=1s]"},
 		{"resources.requests.cpu", "resources: {requests: {cpu: 1}}", deployment, container + "resources/requests", "{cpu: 1, memory: 128Mi}"},
@@ -64,6 +66,7 @@ func TestValues(t *testing.T) {
 		{"monitoring.tlsSecretName", "monitoring: {tlsSecretName: tls}", deployment, container + "args", "[run, --metrics-tls-cert-file=/etc/metrics-tls/tls.crt, --metrics-tls-private-key-file=/etc/metrics-tls/tls.key]"},
 		{"monitoring.tlsSecretName", "monitoring: {tlsSecretName: tls}", deployment, container + "volumeMounts", "[{name: metrics-tls, mountPath: /etc/metrics-tls, readOnly: true}]"},
 		{"monitoring.tlsSecretName", "monitoring: {tlsSecretName: tls}", deployment, "spec/template/spec/volumes", "[{name: metrics-tls, secret: {secretName: tls}}]"},
+		{"monitoring.tlsSecretName", "monitoring: {tlsSecretName: '123'}", deployment, "spec/template/spec/volumes/0/secret", "{secretName: '123'}"}, // A string, also in YAML.
 		{"monitoring.tlsConfig", "monitoring: {enabled: true, tlsConfig: {insecureSkipVerify: false, serverName: m}}", "ServiceMonitor olm-webhook-manager/olm-webhook-manager", "spec/endpoints/0/tlsConfig", "{insecureSkipVerify: false, serverName: m}"},
 		{"podSecurityContext", "podSecurityContext: {runAsUser: null, runAsGroup: null}", deployment, "spec/template/spec/securityContext", "{runAsNonRoot: true, seccompProfile: {type: RuntimeDefault}}"},
 		{"serviceAccount.annotations", "serviceAccount: {annotations: {a: b}}", "ServiceAccount olm-webhook-manager/olm-webhook-manager", "metadata/annotations", "{a: b}"},
@@ -148,6 +151,7 @@ func TestRefusedValues(t *testing.T) {
 		"namespaces: [kube-system]":                  "namespaces contains kube-system",
 		"namespaces: [" + managerNamespace + "]":     "namespaces contains " + managerNamespace,
 		"liftRoles: [shop]":                          "'/liftRoles'",
+		"{withOLM: true, namespaces: [shop]}":        "withOLM needs all namespaces",
 		"withOLM: 1":                                 "'/withOLM'",
 		"extraArgs: [--with-olm]":                    "'/extraArgs/0'",
 		"extraArgs: [--metrics-tls-cert-file=/a]":    "'/extraArgs/0'",
@@ -180,6 +184,17 @@ func TestRefusedValues(t *testing.T) {
 				t.Errorf("the error is %v, want one about %s", err, want)
 			}
 		})
+	}
+}
+
+// The Lease and delegated authentication need different Roles of one name.
+func TestListOfNamespacesInKubeSystem(t *testing.T) {
+	const want = "with namespaces, the release cannot be in kube-system"
+	if _, err := renderIn(t, "kube-system", "namespaces: [shop]"); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("the error is %v, want %s", err, want)
+	}
+	if _, err := renderIn(t, "kube-system", ""); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -43,10 +43,10 @@ The arguments of the manager, one flag for each value that differs from the defa
 {{- if .Values.withOLM }}
 - --with-olm
 {{- end }}
-{{- if ne .Values.logLevel "info" }}
+{{- if not (has .Values.logLevel (list nil "info")) }}
 - --log-level={{ .Values.logLevel }}
 {{- end }}
-{{- if ne .Values.logFormat "text" }}
+{{- if not (has .Values.logFormat (list nil "text")) }}
 - --log-format={{ .Values.logFormat }}
 {{- end }}
 {{- if .Values.monitoring.tlsSecretName }}
