@@ -15,6 +15,7 @@ import (
 var sets = map[string][]string{
 	"install.yaml":        {"crds", "crds/olm", "manager"},
 	"install-on-olm.yaml": {"crds", "manager"},
+	"olm-crds.yaml":       {"crds/olm"},
 }
 
 // writeManifests names the image by its digest, so that the manager that runs is the one that was released.
