@@ -42,6 +42,14 @@ func (u Upgrade) Waits() bool {
 	return !u.Started && len(u.From) > 0 && (u.NotUpgradeable != "" || u.NotReady != "" || u.ReplacementUnknown)
 }
 
+// Ends reports whether an object ends with the previous versions, which are its only owners.
+func (u Upgrade) Ends(o metav1.Object) bool {
+	owners := o.GetOwnerReferences()
+	return len(owners) > 0 && !slices.ContainsFunc(owners, func(owner metav1.OwnerReference) bool {
+		return !slices.ContainsFunc(u.From, func(csv *operatorsv1alpha1.ClusterServiceVersion) bool { return csv.UID == owner.UID })
+	})
+}
+
 func (u Upgrade) names() []string {
 	return lists.Map(u.From, func(older *operatorsv1alpha1.ClusterServiceVersion) string { return older.Name })
 }

@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
@@ -168,5 +169,24 @@ func TestUnregisteredStatus(t *testing.T) {
 	}
 	if len(status.Deployments) > 0 || status.Registrations > 0 || len(status.Created) != 1 {
 		t.Errorf("status %+v", status)
+	}
+}
+
+// What only previous versions own is deleted with them.
+func TestUpgradeEnds(t *testing.T) {
+	u := Upgrade{From: []*operatorsv1alpha1.ClusterServiceVersion{{ObjectMeta: metav1.ObjectMeta{UID: "v1"}}, {ObjectMeta: metav1.ObjectMeta{UID: "v2"}}}}
+	for name, test := range map[string]struct {
+		owners []types.UID
+		want   bool
+	}{
+		"no owner":                      {nil, false},
+		"a previous version":            {[]types.UID{"v2"}, true},
+		"both previous versions":        {[]types.UID{"v1", "v2"}, true},
+		"this version":                  {[]types.UID{"v3"}, false},
+		"a previous and this version":   {[]types.UID{"v1", "v3"}, false},
+		"a previous version and others": {[]types.UID{"other", "v1"}, false},
+	} {
+		owners := lists.Map(test.owners, func(uid types.UID) metav1.OwnerReference { return metav1.OwnerReference{UID: uid} })
+		installtest.Same(t, name, test.want, u.Ends(&metav1.ObjectMeta{OwnerReferences: owners}))
 	}
 }

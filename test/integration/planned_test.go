@@ -1,6 +1,8 @@
 package integration
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -10,6 +12,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/csvstatus"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/permissions"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
@@ -81,4 +84,62 @@ func joinsOperator(e *env, operator, role, account string) {
 		strategy := &c.Spec.InstallStrategy.StrategySpec
 		strategy.Permissions = append(strategy.Permissions, operatorsv1alpha1.StrategyDeploymentPermissions{ServiceAccountName: account, Rules: strategy.Permissions[0].Rules})
 	})
+}
+
+// An upgrade waits until its own Role is lifted: what the InstallPlan of the previous version granted ends with that
+// version. If no InstallPlan ever lists the Role, because its Subscription was deleted, the previous version continues.
+func TestUpgradeWaitsForItsInstallPlan(t *testing.T) {
+	e := newOperatorEnv(t)
+	serviceAccount(e, &corev1.ServiceAccount{ObjectMeta: named("account")})
+	m := manageThrough(e, grantedTo(e, "manager/clusterrole.yaml", "lift-roles/clusterrole.yaml", "with-olm/clusterrole.yaml"), withOLM)
+	v1 := asking(csv(e.namespace+".v1", "server"), readPods)
+	v2 := replacing(v1.Name, asking(csv(e.namespace+".v2", "server"), readPods))
+	roles := map[string]string{}
+	for _, version := range []*operatorsv1alpha1.ClusterServiceVersion{v1, v2} {
+		role := permissions.PlannedRole(version.Name, version.Spec.InstallStrategy.StrategySpec.Permissions[0])
+		roles[version.Name] = role
+		e.create(version)
+		bindRoleIn(e, e.namespace, role)
+		givenTo(e, e.get(version.Name), role)
+		if version == v1 {
+			approvedPlan(e, v1.Name, role)
+			e.succeeds(v1.Name)
+		}
+	}
+	e.eventually("the upgrade waits", func() (bool, any) {
+		status := e.get(v2.Name).Status
+		return status.Phase == operatorsv1alpha1.CSVPhasePending && strings.Contains(csvstatus.Explained(status), "Role "+roles[v2.Name]+" is not lifted"), status
+	})
+	m.settles(v2.Name)
+	expect(t, lifted(e), "ClusterRole /"+roles[v1.Name], "ClusterRoleBinding /"+roles[v1.Name])
+
+	approvedPlan(e, v2.Name, roles[v2.Name])
+	e.succeeds(v2.Name)
+	noLongerExist(e, v1.Name)
+	disappearsWithItsOwner(e, roles[v1.Name])
+	becomes(e, "what is lifted", func() []string { return lifted(e) }, []string{"ClusterRole /" + roles[v2.Name], "ClusterRoleBinding /" + roles[v2.Name]})
+	m.settles(v2.Name)
+	e.succeeds(v2.Name)
+}
+
+// approvedPlan is an InstallPlan that has created a Role for a version.
+func approvedPlan(e *env, csv, role string) {
+	e.Helper()
+	plan(e, csv, map[string]operatorsv1alpha1.StepStatus{"Role " + role: operatorsv1alpha1.StepStatusCreated})
+	kube.Patch(e, e.olm.InstallPlans(e.namespace), "install-"+csv, types.MergePatchType, []byte(`{"spec": {"approved": true}}`))
+}
+
+// givenTo has a version own a Role and its binding, as catalog-operator does.
+func givenTo(e *env, csv *operatorsv1alpha1.ClusterServiceVersion, role string) {
+	e.Helper()
+	owner := fmt.Appendf(nil, `{"metadata": {"ownerReferences": [{"apiVersion": "operators.coreos.com/v1alpha1", "kind": "ClusterServiceVersion", "name": %q, "uid": %q}]}}`, csv.Name, csv.UID)
+	kube.Patch(e, e.kube.RbacV1().Roles(e.namespace), role, types.MergePatchType, owner)
+	kube.Patch(e, e.kube.RbacV1().RoleBindings(e.namespace), role, types.MergePatchType, owner)
+}
+
+// disappearsWithItsOwner does what the garbage collector does.
+func disappearsWithItsOwner(e *env, role string) {
+	e.Helper()
+	e.must(e.kube.RbacV1().RoleBindings(e.namespace).Delete(e.ctx, role, metav1.DeleteOptions{}))
+	e.must(e.kube.RbacV1().Roles(e.namespace).Delete(e.ctx, role, metav1.DeleteOptions{}))
 }

@@ -138,7 +138,7 @@ func (d *decision) firstStage() []rollout.Step {
 		return steps
 	}
 	if d.liftsRoles() {
-		d.check(d.Requirements.Access.With(d.CSV.Namespace, d.lifted()))
+		d.check(d.Grants.Access.With(d.CSV.Namespace, d.liftedForVersion()))
 	}
 	return d.definitionOwnerSteps()
 }

@@ -106,7 +106,7 @@ func (g *Gatherer) grants(s *decide.Facts, lifted, proven []drift.Object) permis
 	seen := map[string]bool{}
 	for _, account := range csvspec.ServiceAccounts(s.CSV) {
 		for _, b := range g.Caches.RoleBindings.By(informers.BySubject, permissions.SubjectsOf(s.CSV.Namespace, account)[0]) {
-			if b.Namespace != s.CSV.Namespace || seen[b.Name] {
+			if b.Namespace != s.CSV.Namespace || seen[b.Name] || s.Upgrade.Ends(b) {
 				continue
 			}
 			seen[b.Name] = true

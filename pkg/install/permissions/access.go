@@ -35,7 +35,8 @@ func (a Access) Lacking(account string, rule rbacv1.PolicyRule, namespaces []str
 
 // With adds lifted bindings. It ignores a role that is not in the list, which belongs to another client.
 func (a Access) With(namespace string, lifted []metav1.Object) Access {
-	with := Access{Everywhere: maps.Clone(a.Everywhere), In: map[string]map[string][]rbacv1.PolicyRule{}}
+	with := Access{Everywhere: map[string][]rbacv1.PolicyRule{}, In: map[string]map[string][]rbacv1.PolicyRule{}}
+	maps.Copy(with.Everywhere, a.Everywhere)
 	for in, of := range a.In {
 		with.In[in] = maps.Clone(of)
 	}
