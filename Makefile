@@ -173,12 +173,13 @@ bench: bench-scale bench-pods bench-page ## Measure installations next to plain 
 	go test -run '^$$' -bench OneEvent ./pkg/controller
 	go test -C test/bench/hosting -run '^$$' -bench . -benchtime 100x -count 5
 
-# Namespaces have an API server of their own: what it remembers of a thousand of them would
-# weigh on the other measurements.
+# Namespaces and Copies have an API server of their own: what it remembers of a thousand Namespaces
+# would weigh on the other measurements.
 .PHONY: bench-scale
-bench-scale: programs ## Measure the installation of 100 and 1,000 CSVs next to plain clients, with 1,000 Namespaces too, memory, idle writes and repairs
+bench-scale: programs ## Measure the installation of 100 and 1,000 CSVs next to plain clients, with 1,000 Namespaces too, memory, idle writes, repairs and copies
 	go test -run '^$$' -bench 'Install|Lag' -benchtime 1x -timeout 60m ./test/bench/scale
 	go test -run '^$$' -bench Namespaces -benchtime 1x -timeout 60m ./test/bench/scale
+	go test -run '^$$' -bench Copies -benchtime 1x -timeout 60m ./test/bench/scale
 
 .PHONY: bench-rotations
 bench-rotations: programs ## Measure a manager that finds 200 certificates due for renewal at one moment

@@ -45,6 +45,16 @@ var installCRDs = sync.OnceValue(func() error {
 })
 
 func newEnv(b *testing.B) *env {
+	e := newClients(b)
+	for range 10 {
+		namespace := e.newNamespace()
+		e.group(operatorsv1.OperatorGroupSpec{TargetNamespaces: []string{namespace}})
+	}
+	return e
+}
+
+// newClients returns an env without Namespaces.
+func newClients(b *testing.B) *env {
 	e := &env{B: b, ctx: b.Context()}
 	e.must(installCRDs())
 	config := cluster.Config()
@@ -56,14 +66,18 @@ func newEnv(b *testing.B) *env {
 	e.must(err)
 	e.any, err = dynamic.NewForConfig(config)
 	e.must(err)
-	for range 10 {
-		ns := kube.Create(e, e.kube.CoreV1().Namespaces(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "scale-"}})
-		e.namespaces = append(e.namespaces, ns.Name)
-		kube.Create(e, e.olm.OperatorGroups(ns.Name), &operatorsv1.OperatorGroup{
-			ObjectMeta: metav1.ObjectMeta{Name: "own"}, Spec: operatorsv1.OperatorGroupSpec{TargetNamespaces: []string{ns.Name}},
-		})
-	}
 	return e
+}
+
+func (e *env) newNamespace() string {
+	ns := kube.Create(e, e.kube.CoreV1().Namespaces(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "scale-"}})
+	e.namespaces = append(e.namespaces, ns.Name)
+	return ns.Name
+}
+
+// group creates the OperatorGroup of the newest Namespace.
+func (e *env) group(spec operatorsv1.OperatorGroupSpec) {
+	kube.Create(e, e.olm.OperatorGroups(e.namespaces[len(e.namespaces)-1]), &operatorsv1.OperatorGroup{ObjectMeta: metav1.ObjectMeta{Name: "own"}, Spec: spec})
 }
 
 // derived are the kinds of what the manager makes in the Namespace of a ClusterServiceVersion, except its own.

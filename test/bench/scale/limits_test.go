@@ -13,6 +13,14 @@ const (
 	mostGrowth = 1.5                    // of what an installation takes of the processor, with Namespaces
 	mostTenth  = 2.0                    // the same, with ten times as many ClusterServiceVersions
 	mostRepair = 200 * time.Millisecond // for 99 of 100
+
+	// Of copies of ClusterServiceVersions.
+	mostOfCopy         = 2 << 10 // bytes of memory
+	mostOfDeletedCopy  = 512     // bytes of memory that it leaves
+	mostRequestsOfCopy = 2.1     // it is created, and gets its status
+	mostWritesOfEdit   = 2.1     // for each copy: spec and status
+	mostFloorsOfEdit   = 2.0     // changes are collected for a second before
+	mostForNamespace   = 2 * time.Second
 )
 
 func staysBelow(b *testing.B, limit, measured float64, what, unit string) {
