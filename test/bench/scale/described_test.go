@@ -19,7 +19,7 @@ const (
 )
 
 // describe adds what consoles show of an operator of all namespaces: text, icon, examples, and the fields of its kinds.
-// With these, the ClusterServiceVersion has about as many bytes as the median of published ones.
+// With these, the ClusterServiceVersion has tens of kilobytes, as published ones.
 func describe(csv *operatorsv1alpha1.ClusterServiceVersion) {
 	csv.Annotations = map[string]string{
 		"alm-examples": prose(6 << 10), "capabilities": "Deep Insights", "categories": "Database", "containerImage": "example.com/server:1",

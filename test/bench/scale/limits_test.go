@@ -19,7 +19,7 @@ const (
 	mostOfDeletedCopy  = 512     // bytes of memory that it leaves
 	mostRequestsOfCopy = 2.1     // it is created, and gets its status
 	mostWritesOfEdit   = 2.1     // for each copy: spec and status
-	mostFloorsOfEdit   = 2.0     // changes are collected for a second before
+	mostFloorsOfEdit   = 3.0     // the floor has creations, which cost less than updates, and an edit waits for a second
 	mostForNamespace   = 2 * time.Second
 )
 
