@@ -138,7 +138,7 @@ func (d *decision) firstStage() []rollout.Step {
 		return steps
 	}
 	if d.liftsRoles() {
-		d.check(d.Grants.Access.With(d.CSV.Namespace, d.liftedForVersion()))
+		d.check(d.Grants.With(d.lifted()))
 	}
 	return d.definitionOwnerSteps()
 }

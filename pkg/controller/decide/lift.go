@@ -98,15 +98,6 @@ func (d *decision) replaceLifted(step rollout.Step, written drift.Object) {
 	}
 }
 
-// liftedForVersion returns what is lifted for this version. The rest ends with the previous version.
-func (d *decision) liftedForVersion() []metav1.Object {
-	desired := map[string]bool{}
-	for _, o := range permissions.Lift(d.Grants) {
-		desired[drift.KeyOf(o.(drift.Object))] = true
-	}
-	return lists.Filter(d.lifted(), func(o metav1.Object) bool { return desired[drift.KeyOf(o.(drift.Object))] })
-}
-
 // lifted returns the observed lifted permissions in the form of package permissions.
 func (d *decision) lifted() []metav1.Object {
 	return lists.Map(d.Observed.Lifted, func(o drift.Object) metav1.Object { return o })

@@ -1,6 +1,7 @@
 package permissions
 
 import (
+	"reflect"
 	"slices"
 
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -51,6 +52,17 @@ func Lift(g Grants) []metav1.Object {
 		}
 	})
 	return slices.Concat(lifted.roles, lifted.bindings)
+}
+
+// With returns what the ServiceAccounts may do with the objects that are lifted for the CSV. Others end with a previous
+// version.
+func (g Grants) With(lifted []metav1.Object) Access {
+	desired := Lift(g)
+	return g.Access.With(g.CSV.Namespace, lists.Filter(lifted, func(o metav1.Object) bool {
+		return slices.ContainsFunc(desired, func(want metav1.Object) bool {
+			return reflect.TypeOf(want) == reflect.TypeOf(o) && want.GetName() == o.GetName() && want.GetNamespace() == o.GetNamespace()
+		})
+	}))
 }
 
 // each calls a function for each binding to a Role and each namespace to which the Role may be lifted.
