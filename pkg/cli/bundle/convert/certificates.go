@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
@@ -21,7 +22,7 @@ var certificateKind = schema.GroupKind{Group: certManagerGroup, Kind: "Certifica
 // certificates converts the objects of cert-manager, and Secrets with a serving certificate.
 type certificates struct {
 	*converter
-	secretUsers map[string][]string // the fields that refer to a Secret which is not optional
+	secretUsers map[string][]secretUser // by the name of the Secret
 }
 
 // convertCertificates leaves out what the manager creates: the certificates of webhooks.
@@ -48,12 +49,12 @@ func (c *certificates) convertCertManager() {
 		secret, _, _ := unstructured.NestedString(o.Object, "spec", "secretName")
 		if c.servesWebhooks(o) {
 			serving[issuer] = true
-			c.certificateSecrets.Insert(secret)
+			c.replaceSecret(o.GetNamespace(), secret)
 			c.checkServing(o)
 			continue
 		}
 		what := "a bundle cannot have a Certificate, and the manager creates certificates of webhooks only: the Certificate is not in the bundle"
-		if users := c.secretUsers[secret]; len(users) > 0 {
+		if users := c.usersOf(secret, o.GetNamespace()); len(users) > 0 {
 			what += fmt.Sprintf(". No pod starts until the Secret %s exists: %s", secret, strings.Join(users, ", "))
 		}
 		c.report(Warning, o, "spec.secretName", what, "remove the volume and the arguments that use the Secret, or document that an administrator creates the Certificate and its issuer")
@@ -63,11 +64,18 @@ func (c *certificates) convertCertManager() {
 	}
 }
 
+// usersOf returns the fields that refer to a Secret which is not optional.
+func (c *certificates) usersOf(secret, namespace string) []string {
+	return lists.FilterMap(c.secretUsers[secret], func(u secretUser) (string, bool) {
+		return fmt.Sprintf("%s of Deployment %s", u.field, u.deployment.typed.Name), c.same(u.deployment.namespace(), namespace)
+	})
+}
+
 // servesWebhooks reports whether a Certificate is for webhooks: its CA is injected into them, or it has the name of their Service.
 func (c *certificates) servesWebhooks(o *bundle.Object) bool {
 	for from := range c.injected {
 		namespace, name, _ := strings.Cut(from, "/")
-		if name == o.GetName() && (namespace == o.GetNamespace() || c.own(namespace) && c.own(o.GetNamespace())) {
+		if name == o.GetName() && c.same(namespace, o.GetNamespace()) {
 			return true
 		}
 	}
@@ -78,9 +86,28 @@ func (c *certificates) servesWebhooks(o *bundle.Object) bool {
 // isServiceName reports whether a DNS name is that of a Service that webhooks call.
 func (c *certificates) isServiceName(dns string) bool {
 	return slices.ContainsFunc(c.services, func(s *calledService) bool {
-		rest, of := strings.CutPrefix(dns, s.typed.Name)
-		return s.called.Len() > 0 && of && (rest == "" || rest[0] == '.')
+		name, rest, _ := strings.Cut(dns, ".")
+		namespace, _, _ := strings.Cut(rest, ".")
+		return s.called.Len() > 0 && name == s.typed.Name && (c.same(namespace, s.namespace()) || !c.homes.Has(namespace))
 	})
+}
+
+// replaceSecret records that the manager's certificate replaces a Secret.
+func (c *converter) replaceSecret(namespace, name string) {
+	if c.certificateSecrets[name] == nil {
+		c.certificateSecrets[name] = sets.New[string]()
+	}
+	c.certificateSecrets[name].Insert(namespace)
+}
+
+// isReplaced reports whether the manager's certificate replaces a Secret that the objects of a namespace name.
+func (c *converter) isReplaced(namespace, name string) bool {
+	for of := range c.certificateSecrets[name] {
+		if c.same(of, namespace) {
+			return true
+		}
+	}
+	return false
 }
 
 // policyFields are the fields of a Certificate that an administrator can choose for the manager's certificates.
@@ -125,12 +152,14 @@ func (c *certificates) checkIssuer(o *bundle.Object, serving, used bool) {
 func (c *certificates) leaveOutServingSecrets() {
 	for _, o := range c.objects {
 		secret, is := o.Typed.(*corev1.Secret)
-		if !is || !c.own(secret.Namespace) || !slices.ContainsFunc(c.deployments, func(d *deployment) bool { return d.called && mountsSecret(d.pod(), secret.Name) }) {
+		if !is || !slices.ContainsFunc(c.deployments, func(d *deployment) bool {
+			return d.called && c.same(d.namespace(), secret.Namespace) && mountsSecret(d.pod(), secret.Name)
+		}) {
 			continue
 		}
-		if secret.Type == corev1.SecretTypeTLS || c.certificateSecrets.Has(secret.Name) {
+		if secret.Type == corev1.SecretTypeTLS || c.isReplaced(secret.Namespace, secret.Name) {
 			c.handled[o] = true
-			c.certificateSecrets.Insert(secret.Name)
+			c.replaceSecret(secret.Namespace, secret.Name)
 			c.report(Note, o, "data", "the Secret has the certificate of a webhook, and is not in the bundle: the manager creates the certificate", "if the certificate is also for another server, document that an administrator creates the Secret")
 		}
 	}

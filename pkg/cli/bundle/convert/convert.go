@@ -57,8 +57,8 @@ type Result struct {
 	Findings []Finding
 }
 
-// ErrNoDeployment is returned for manifests without a Deployment.
-var ErrNoDeployment = errors.New("the input has no Deployment: a bundle installs the Deployments of an operator. Pass all manifests of the operator, as kustomize build or helm template prints them")
+// errNoDeployment is returned for manifests without a Deployment.
+var errNoDeployment = errors.New("the input has no Deployment: a bundle installs the Deployments of an operator. Pass all manifests of the operator, as kustomize build or helm template prints them")
 
 // Convert returns the bundle of an operator.
 func Convert(objects []*bundle.Object, o Options) (Result, error) {
@@ -67,12 +67,12 @@ func Convert(objects []*bundle.Object, o Options) (Result, error) {
 	}
 	c := &converter{
 		options: o, handled: map[*bundle.Object]bool{}, generateNames: map[string]int{}, ports: map[port]string{},
-		certificateSecrets: sets.New[string](), conditions: map[string]any{},
+		certificateSecrets: map[string]sets.Set[string]{}, conditions: map[string]any{}, kept: map[string]*bundle.Object{},
 	}
 	c.objects = lists.Filter(objects, func(o *bundle.Object) bool { return !c.isHook(o) })
 	c.index()
 	if len(c.deployments) == 0 {
-		return Result{}, ErrNoDeployment
+		return Result{}, noDeployment(objects)
 	}
 	c.convertWebhooks()
 	c.convertDefinitions()
@@ -86,6 +86,14 @@ func Convert(objects []*bundle.Object, o Options) (Result, error) {
 	result := Result{Files: files}
 	result.Add(c.findings)
 	return result, err
+}
+
+// noDeployment returns the reason why there is nothing to convert.
+func noDeployment(objects []*bundle.Object) error {
+	if old := lists.First(objects, isDeployment); old != nil && old.Typed != nil {
+		return fmt.Errorf("%s:%d: %s has apiVersion %s, and a bundle has Deployments of apps/v1 only: %s", old.File, old.Line("apiVersion"), title(old), old.GetAPIVersion(), asCurrent)
+	}
+	return errNoDeployment
 }
 
 // Add adds findings in the order of their levels.
@@ -111,8 +119,8 @@ type converter struct {
 	conditions    map[string]any  // matchConditions, by generateName
 	converts      bool            // has a conversion webhook
 
-	injected           sets.Set[string] // the Certificates whose CA cert-manager injects, as namespace/name
-	certificateSecrets sets.Set[string] // the Secrets that the manager's certificate replaces
+	injected           sets.Set[string]            // the Certificates whose CA cert-manager injects, as namespace/name
+	certificateSecrets map[string]sets.Set[string] // the namespaces of the Secrets that the manager's certificate replaces, by their name
 
 	owned       []any
 	examples    []any
@@ -121,10 +129,12 @@ type converter struct {
 	namespace   map[string]any // the suggested Namespace; nil for none
 
 	manifests []*unstructured.Unstructured
+	kept      map[string]*bundle.Object // the objects of the input that are files of the bundle, by kind and name
 }
 
-// keep adds an object to the bundle without what belongs to a cluster or a tool.
-func (c *converter) keep(o *unstructured.Unstructured) {
+// keep adds an object of the input, in the form that it has in the bundle, without what belongs to a cluster or a tool.
+func (c *converter) keep(source *bundle.Object, o *unstructured.Unstructured) {
+	c.checkKept(source, o)
 	kept := o.DeepCopy()
 	unstructured.RemoveNestedField(kept.Object, "status")
 	unstructured.RemoveNestedField(kept.Object, "metadata", "creationTimestamp")
@@ -179,12 +189,17 @@ func (c *converter) isHook(o *bundle.Object) bool {
 
 func annotation(key string) string { return "metadata.annotations[" + key + "]" }
 
-// checkUnique refuses two objects of one name: one of them would overwrite the other.
+// checkUnique refuses two objects of one name: one of them would overwrite the other. API servers ignore the namespace of
+// an object that has none.
 func checkUnique(objects []*bundle.Object) error {
 	known := map[string]bool{}
 	var errs []error
 	for _, o := range objects {
-		key := groupkind.Of(o).String() + " " + o.GetNamespace() + "/" + o.GetName()
+		namespace := o.GetNamespace()
+		if groupkind.ClusterScoped(groupkind.Of(o)) {
+			namespace = ""
+		}
+		key := groupkind.Of(o).String() + " " + namespace + "/" + o.GetName()
 		if known[key] {
 			errs = append(errs, fmt.Errorf("%s:%d: %s is in the input twice: pass each object once", o.File, o.Line(""), title(o)))
 		}

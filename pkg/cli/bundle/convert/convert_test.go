@@ -104,6 +104,18 @@ func definition(conversion string) string {
   versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}, {name: v2, served: true, storage: false, schema: {openAPIV3Schema: {type: object}}}], conversion: ` + conversion + `}}`
 }
 
+// in returns objects of the namespace shops in another namespace, with another name in place of shop.
+func in(namespace, name string, objects ...string) string {
+	return strings.NewReplacer("name: shop,", "name: "+name+",", "serviceAccountName: shop", "serviceAccountName: "+name, "namespace: shops", "namespace: "+namespace,
+		`namespace: "shops"`, `namespace: "`+namespace+`"`, "bindshops", "bind"+namespace, "hooks.shops", "hooks."+namespace).Replace(with(objects...))
+}
+
+func role(namespace, resource string) string {
+	return `{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: read, namespace: "` + namespace + `"}, rules: [{apiGroups: [""], resources: [` + resource + `], verbs: [get]}]}`
+}
+
+const twoNamespaces = "warning Deployment b/op-b metadata.namespace"
+
 // Each case has the findings, as "level object path", and texts that the files have or lack.
 func TestFindings(t *testing.T) {
 	for name, test := range map[string]struct {
@@ -177,6 +189,33 @@ func TestFindings(t *testing.T) {
 			[]string{"warning ServiceAccount shops/shop metadata.annotations[a]"}, nil, []string{"kind: ServiceAccount"}},
 		"another account": {with(shop, "{apiVersion: v1, kind: ServiceAccount, metadata: {name: other, namespace: shops}}"), nil, []string{"kind: ServiceAccount"}, []string{"\n  namespace: shops"}},
 
+		"a role of each namespace": {with(in("a", "op-a", shop), in("b", "op-b", shop), role("a", "secrets"), role("b", "configmaps"), in("b", "op-b", binding("RoleBinding", "shops", "Role", "["+account+"]"))),
+			[]string{twoNamespaces, "note ClusterServiceVersion shop.v1.0.0 spec.install.spec.permissions"},
+			[]string{"          - configmaps\n          verbs:\n          - get\n        serviceAccountName: op-b", "rules: []\n        serviceAccountName: op-a", "=== manifests/read_rbac.authorization.k8s.io_v1_role.yaml"}, nil},
+		"a role of an unknown namespace": {with(in("a", "op-a", shop), in("b", "op-b", shop), role("a", "secrets"), role("b", "configmaps"), in("b", "op-b", binding("RoleBinding", "", "Role", "["+account+"]"))),
+			[]string{"error RoleBinding bind roleRef", "error Role b/read metadata.name", twoNamespaces}, nil, []string{"RoleBinding"}},
+		"a role of another namespace": {with(in("a", "op-a", shop), in("b", "op-b", shop), role("a", "secrets"), in("b", "op-b", binding("RoleBinding", "shops", "Role", "["+account+"]"))),
+			[]string{twoNamespaces, "warning RoleBinding b/bindb roleRef"}, []string{"rules: []\n        serviceAccountName: op-b"}, nil},
+		"an account of another namespace": {with(in("a", "op-a", shop), in("b", "op-b", shop), clusterRole, binding("ClusterRoleBinding", "", "ClusterRole", "[{kind: ServiceAccount, name: op-b, namespace: a}]")),
+			[]string{twoNamespaces}, []string{"name: op-b\n  namespace: a\n"}, []string{"clusterPermissions"}},
+		"an account of two namespaces": {with(in("a", "op-a", strings.Replace(shop, "serviceAccountName: shop", "serviceAccountName: ctrl", 1)), in("b", "op-b", strings.Replace(shop, "serviceAccountName: shop", "serviceAccountName: ctrl", 1)), clusterRole,
+			binding("ClusterRoleBinding", "", "ClusterRole", "[{kind: ServiceAccount, name: ctrl, namespace: a}]")),
+			[]string{"error Deployment b/op-b spec.template.spec.serviceAccountName", twoNamespaces}, []string{"serviceAccountName: ctrl"}, nil},
+		"an object of the operator's account's name": {with(shop, "{apiVersion: v1, kind: ServiceAccount, metadata: {name: shop, namespace: monitoring}}"), []string{"error ServiceAccount monitoring/shop metadata.name"}, nil, []string{"kind: ServiceAccount"}},
+		"a Service of each namespace": {with(in("a", "op-a", shop, service), in("b", "op-b", shop, service, webhook)), []string{twoNamespaces},
+			[]string{"deploymentName: op-b", "=== manifests/hooks_v1_service.yaml"}, []string{"deploymentName: op-a", "hooks_v1_service_2"}},
+		"a Service of an unknown namespace": {with(in("a", "op-a", shop, service), in("b", "op-b", shop, service), strings.Replace(webhook, "namespace: shops", `namespace: ""`, 1)),
+			[]string{"error ValidatingWebhookConfiguration shop webhooks[0].clientConfig.service", "error Service b/hooks metadata.name", twoNamespaces}, nil, []string{"webhookdefinitions"}},
+		"a certificate of each namespace": {with(in("a", "op-a", shop, service, certificate), in("b", "op-b", shop, service, webhook, certificate, issuer)), []string{twoNamespaces, "warning Certificate a/certs spec.secretName"},
+			[]string{"deploymentName: op-b", "secretName: certs"}, nil},
+		"two Deployments of one name": {with(in("a", "ctrl", shop), in("b", "ctrl", shop)), []string{"error Deployment b/ctrl metadata.name", "warning Deployment b/ctrl metadata.namespace"}, nil, nil},
+		"two ConfigMaps of one name": {with(shop, "{apiVersion: v1, kind: ConfigMap, metadata: {name: cfg, namespace: shops}}", "{apiVersion: v1, kind: ConfigMap, metadata: {name: cfg, namespace: monitoring}}"),
+			[]string{"error ConfigMap monitoring/cfg metadata.name", "warning ConfigMap monitoring/cfg metadata.namespace"}, nil, nil},
+		"an old Deployment":        {with(shop, strings.NewReplacer("apps/v1", "extensions/v1beta1", "name: shop,", "name: old,").Replace(shop)), []string{"error Deployment shops/old apiVersion"}, nil, []string{"name: old"}},
+		"a Deployment of beta":     {with(shop, strings.NewReplacer("apps/v1", "apps/v1beta2", "name: shop,", "name: old,").Replace(shop)), []string{"error Deployment shops/old apiVersion"}, nil, []string{"name: old"}},
+		"an old DaemonSet":         {with(shop, "{apiVersion: extensions/v1beta1, kind: DaemonSet, metadata: {name: a}}"), []string{"error DaemonSet a kind"}, nil, nil},
+		"pods of another operator": {with(shop, "{apiVersion: apps.openshift.io/v1, kind: DeploymentConfig, metadata: {name: a}, spec: {template: {spec: {containers: [{name: a}]}}}}"), []string{"error DeploymentConfig a kind"}, nil, nil},
+
 		"annotations":          {strings.Replace(shop, "namespace: shops}", "namespace: shops, annotations: {a: b, meta.helm.sh/release-name: c}}", 1), []string{"warning Deployment shops/shop metadata.annotations"}, nil, nil},
 		"a namespace in a pod": {strings.Replace(shop, "image:", "args: [--leader-election-namespace=shops], image:", 1), []string{"note Deployment shops/shop spec.template.spec.containers[0].args[0]"}, nil, nil},
 		"a DNS name":           {strings.Replace(shop, "image:", "args: ['--url=https://hooks.shops.svc:443'], image:", 1), []string{"note Deployment shops/shop spec.template.spec.containers[0].args[0]"}, nil, nil},
@@ -238,6 +277,8 @@ func TestRefusedInput(t *testing.T) {
 		"a template as a value": {"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {{ .Values.a }}\n", "all.yaml:4: the input has a template"},
 		"a template as a name":  {"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: '{{ .Values.a }}'\n", `all.yaml:4: metadata.name "{{ .Values.a }}" has a template that is not resolved`},
 		"a template as image":   {strings.Replace(shop, "shop:1", "{{ .Values.image }}", 1), `spec.template.spec.containers[0].image "{{ .Values.image }}"`},
+		"an old Deployment":     {strings.Replace(shop, "apps/v1", "extensions/v1beta1", 1), "all.yaml:1: Deployment shops/shop has apiVersion extensions/v1beta1, and a bundle has Deployments of apps/v1 only: write it with apiVersion apps/v1"},
+		"a cluster role twice":  {with(shop, clusterRole, strings.Replace(clusterRole, "{name: read}", "{name: read, namespace: shops}", 1)), "ClusterRole shops/read is in the input twice"},
 		"an object twice":       {with(shop, shop), "Deployment shops/shop is in the input twice"},
 		"no separator":          {"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: b}\n", "all.yaml:4: two objects are in one document; write a line --- between them"},
 		"too large":             {"a: " + strings.Repeat("a", bundle.MaxSize), "the input has more than 8 MiB"},

@@ -35,7 +35,7 @@ func (c *converter) convertDefinitions() {
 		if conversion := crd.Spec.Conversion; conversion != nil && (conversion.Strategy != apiextensionsv1.WebhookConverter || c.convertConversion(o, crd, conversions)) {
 			unstructured.RemoveNestedField(kept.Object, "spec", "conversion")
 		}
-		c.keep(kept)
+		c.keep(o, kept)
 		c.addOwned(crd)
 	}
 }

@@ -49,13 +49,19 @@ func references(pod corev1.PodSpec) []reference {
 	return all
 }
 
+// secretUser is a field of a Deployment that refers to a Secret.
+type secretUser struct {
+	deployment *deployment
+	field      string
+}
+
 // secretUsers returns the fields that refer to a Secret which is not optional, by the name of the Secret.
-func secretUsers(deployments []*deployment) map[string][]string {
-	users := map[string][]string{}
+func secretUsers(deployments []*deployment) map[string][]secretUser {
+	users := map[string][]secretUser{}
 	for _, d := range deployments {
 		for _, r := range references(d.pod()) {
 			if !r.optional {
-				users[r.name] = append(users[r.name], fmt.Sprintf("%s of Deployment %s", r.field, d.typed.Name))
+				users[r.name] = append(users[r.name], secretUser{d, r.field})
 			}
 		}
 	}
@@ -76,7 +82,7 @@ func (c *converter) finishDeployments() {
 			c.replaceCertificates(d)
 		}
 		for _, r := range references(d.pod()) {
-			if c.certificateSecrets.Has(r.name) && !r.optional && !(r.volume && d.called) {
+			if c.isReplaced(d.namespace(), r.name) && !r.optional && !(r.volume && d.called) {
 				c.report(Warning, d.object, r.field, fmt.Sprintf("the field reads the Secret %s, which had the certificate of a webhook and does not exist: no pod starts", r.name),
 					fmt.Sprintf("read the certificate of a webhook from the files in %s", wellknown.MountWebhookCert))
 			}
@@ -113,7 +119,7 @@ func (c *converter) replaceCertificates(d *deployment) {
 		if volume.Secret == nil || unmounted.Has(volume.Name) || removed.Has(volume.Name) {
 			continue
 		}
-		at, ofCertificate := mounts[volume.Name], c.certificateSecrets.Has(volume.Secret.SecretName)
+		at, ofCertificate := mounts[volume.Name], c.isReplaced(d.namespace(), volume.Secret.SecretName)
 		replaced := lists.Filter(at, isManagers)
 		if len(replaced) > 0 {
 			unmounted.Insert(volume.Name)

@@ -1,8 +1,6 @@
 package convert
 
 import (
-	"fmt"
-
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -28,6 +26,8 @@ type deployment struct {
 
 func (d *deployment) pod() corev1.PodSpec { return d.typed.Spec.Template.Spec }
 
+func (d *deployment) namespace() string { return d.typed.Namespace }
+
 func (d *deployment) account() string { return csvspec.ServiceAccountOf(d.pod()) }
 
 // index finds the Deployments, their namespaces and the Services.
@@ -43,17 +43,7 @@ func (c *converter) index() {
 		}
 	}
 	c.homes = c.findHomes()
-	first := ""
-	for _, d := range c.deployments {
-		namespace := d.object.GetNamespace()
-		if first == "" {
-			first = namespace
-		}
-		if namespace != "" && namespace != first {
-			c.report(Warning, d.object, "metadata.namespace", fmt.Sprintf("the Deployment is in namespace %s, and other Deployments are in %s: a bundle has one namespace for all", namespace, first),
-				"check that the Deployments work in one namespace, or create a bundle for each")
-		}
-	}
+	c.checkDeployments()
 }
 
 // findHomes returns the namespaces of the Deployments. Manifests without namespaces can have them in references to Services and accounts.
@@ -84,17 +74,4 @@ func (c *converter) findHomes() sets.Set[string] {
 		homes = referenced.Delete("")
 	}
 	return homes
-}
-
-// own reports whether a namespace is the operator's.
-func (c *converter) own(namespace string) bool {
-	return namespace == "" || len(c.homes) == 0 || c.homes.Has(namespace)
-}
-
-// home returns the operator's namespace; empty if the manifests have none, or several.
-func (c *converter) home() string {
-	if len(c.homes) != 1 {
-		return ""
-	}
-	return c.homes.UnsortedList()[0]
 }

@@ -1,6 +1,7 @@
 package convert
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"regexp"
@@ -38,27 +39,43 @@ func (c *converter) convertServices() {
 			return p, !s.called.Has(int32(number))
 		})
 		kept.Object["spec"].(map[string]any)["ports"] = left
-		c.keep(kept)
+		c.keep(s.object, kept)
 		c.report(Note, s.object, "spec.ports", fmt.Sprintf("the manager creates a Service for the ports that webhooks call. The Service in the bundle has the other ports: %s", strings.Join(others, ", ")), "check that no client calls a webhook port of this Service")
 	}
 }
 
 // workloads are the kinds that run pods, each with how an operator gets by without it. OLM installs Deployments only.
 var workloads = map[schema.GroupKind]string{
-	{Group: "apps", Kind: "StatefulSet"}: "if the pods need no volume and no name of their own, use a Deployment: write kind: Deployment, remove spec.serviceName and spec.volumeClaimTemplates, and convert again" + otherwise,
-	{Group: "apps", Kind: "DaemonSet"}:   "if the program need not run on each node, use a Deployment, and convert again" + otherwise,
-	{Group: "apps", Kind: "ReplicaSet"}:  asDeployment,
-	{Kind: "ReplicationController"}:      asDeployment,
-	{Kind: "Pod"}:                        asDeployment,
-	{Group: "batch", Kind: "Job"}:        atStart,
-	{Group: "batch", Kind: "CronJob"}:    atStart,
+	{Group: "apps", Kind: "StatefulSet"}:      "if the pods need no volume and no name of their own, use a Deployment: write kind: Deployment, remove spec.serviceName and spec.volumeClaimTemplates, and convert again" + otherwise,
+	{Group: "apps", Kind: "DaemonSet"}:        asDaemon,
+	{Group: "apps", Kind: "ReplicaSet"}:       asDeployment,
+	{Kind: "ReplicationController"}:           asDeployment,
+	{Kind: "Pod"}:                             asDeployment,
+	{Group: "extensions", Kind: "ReplicaSet"}: asDeployment,
+	{Group: "extensions", Kind: "DaemonSet"}:  asDaemon,
+	{Group: "batch", Kind: "Job"}:             atStart,
+	{Group: "batch", Kind: "CronJob"}:         atStart,
 }
 
 const (
 	otherwise    = "; or let the operator create the object when it starts, and request the permission in clusterPermissions"
+	asDaemon     = "if the program need not run on each node, use a Deployment, and convert again" + otherwise
 	asDeployment = "write the pods as a Deployment, and convert again"
+	asCurrent    = "write it with apiVersion apps/v1 and spec.selector, and convert again"
 	atStart      = "let the operator do the work when it starts" + otherwise
 )
+
+// isDeployment reports whether an object is a Deployment of Kubernetes, in any version.
+func isDeployment(o *bundle.Object) bool {
+	kind := groupkind.Of(o)
+	return kind.Kind == "Deployment" && (kind.Group == "apps" || kind.Group == "extensions")
+}
+
+// hasPods reports whether an object runs pods: Kubernetes or another operator creates them from a template.
+func hasPods(o *bundle.Object) bool {
+	containers, _, _ := unstructured.NestedSlice(o.Object, "spec", "template", "spec", "containers")
+	return workloads[groupkind.Of(o)] != "" || len(containers) > 0
+}
 
 var apiService = schema.GroupKind{Group: apiregistrationv1.GroupName, Kind: "APIService"}
 
@@ -77,8 +94,10 @@ func (c *converter) convertOthers() {
 			c.addExample(o)
 		case kind == groupkind.ClusterServiceVersion:
 			c.report(Error, o, "kind", "the input has a ClusterServiceVersion, and the command writes one: this one is not in the bundle", "if the input is a bundle, check it with bundle validate; otherwise remove the object")
-		case len(refusals) > 0 && workloads[kind] != "":
-			c.report(Error, o, "kind", "a bundle installs Deployments only: the object is not in the bundle, and nothing runs its pods", workloads[kind])
+		case len(refusals) > 0 && isDeployment(o):
+			c.report(Error, o, "apiVersion", fmt.Sprintf("a bundle has Deployments of apps/v1 only, and this one has %s: the object is not in the bundle, and nothing runs its pods", o.GetAPIVersion()), asCurrent)
+		case len(refusals) > 0 && hasPods(o):
+			c.report(Error, o, "kind", "a bundle installs Deployments only: the object is not in the bundle, and nothing runs its pods", cmp.Or(workloads[kind], asDeployment))
 		case kind == apiService:
 			path, what, remedy := apiServiceFinding(o)
 			c.report(Error, o, path, what, remedy)
@@ -115,7 +134,7 @@ func (c *converter) keepOther(o *bundle.Object) {
 	}
 	c.checkNamespace(o, o.Object["spec"], "spec")
 	c.checkNamespace(o, o.Object["data"], "data")
-	c.keep(o.Unstructured)
+	c.keep(o, o.Unstructured)
 }
 
 // convertNamespace suggests the operator's namespace with its labels and annotations.

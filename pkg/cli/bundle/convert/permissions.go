@@ -17,9 +17,10 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/permissions"
 )
 
-// grants are the rules of one ServiceAccount. Rules have the form in which they are written.
-type grants struct {
+// usedAccount is a ServiceAccount of the Deployments, with its rules. Rules have the form in which they are written.
+type usedAccount struct {
 	namespaced, cluster ruleList
+	users               []*deployment
 }
 
 // ruleList has each rule once.
@@ -43,16 +44,19 @@ func (l *ruleList) add(rules []any) {
 // rbac has the state of the conversion of permissions.
 type rbac struct {
 	*converter
-	accounts map[string]*grants // of the Deployments
+	accounts map[string]*usedAccount // of the Deployments
 	given    map[*bundle.Object]bool
 	needed   map[*bundle.Object]bool // roles of bindings in the bundle
 	widened  []string                // the RoleBindings whose rules are in permissions
 }
 
 func (c *converter) convertPermissions() {
-	r := &rbac{converter: c, accounts: map[string]*grants{}, given: map[*bundle.Object]bool{}, needed: map[*bundle.Object]bool{}}
+	r := &rbac{converter: c, accounts: map[string]*usedAccount{}, given: map[*bundle.Object]bool{}, needed: map[*bundle.Object]bool{}}
 	for _, d := range c.deployments {
-		r.accounts[d.account()] = &grants{}
+		if r.accounts[d.account()] == nil {
+			r.accounts[d.account()] = &usedAccount{}
+		}
+		r.accounts[d.account()].users = append(r.accounts[d.account()].users, d)
 	}
 	for _, o := range c.objects {
 		if object, is := o.Typed.(metav1.Object); is {
@@ -68,7 +72,7 @@ func (c *converter) convertPermissions() {
 			c.handled[o] = true
 			r.convertRole(o)
 		case *corev1.ServiceAccount:
-			if r.accounts[typed.Name] != nil && c.own(typed.Namespace) {
+			if r.accounts[typed.Name] != nil {
 				c.handled[o] = true
 				r.checkAccount(o, typed)
 			}
@@ -85,9 +89,14 @@ func (r *rbac) convertBinding(o *bundle.Object, ref rbacv1.RoleRef, subjects []r
 			"request the rules in spec.install.spec.clusterPermissions, or document that an administrator creates the binding")
 		return
 	}
-	role := r.find(o, ref)
+	roles := r.find(o, ref)
+	if len(roles) > 1 {
+		r.ambiguous(o, "roleRef", "the binding is not in the bundle", roles)
+		return
+	}
+	role := first(roles)
 	mine := func(s rbacv1.Subject) bool {
-		return s.Kind == rbacv1.ServiceAccountKind && r.accounts[s.Name] != nil && r.own(s.Namespace)
+		return s.Kind == rbacv1.ServiceAccountKind && r.uses(s.Name, s.Namespace)
 	}
 	own := lists.Filter(subjects, mine)
 	aggregated := role != nil && !isEmpty(role.Object["aggregationRule"])
@@ -112,7 +121,13 @@ func (r *rbac) convertBinding(o *bundle.Object, ref rbacv1.RoleRef, subjects []r
 	}
 }
 
-func (r *rbac) give(binding *bundle.Object, to *grants, rules []any) {
+// uses reports whether a Deployment has an account.
+func (r *rbac) uses(name, namespace string) bool {
+	a := r.accounts[name]
+	return a != nil && slices.ContainsFunc(a.users, func(d *deployment) bool { return r.same(d.object.GetNamespace(), namespace) })
+}
+
+func (r *rbac) give(binding *bundle.Object, to *usedAccount, rules []any) {
 	if _, cluster := binding.Typed.(*rbacv1.ClusterRoleBinding); cluster {
 		to.cluster.add(rules)
 		return
@@ -121,19 +136,27 @@ func (r *rbac) give(binding *bundle.Object, to *grants, rules []any) {
 	r.widened = append(r.widened, binding.GetName())
 }
 
-// find returns the role of a binding; nil if it is not in the input.
-func (r *rbac) find(binding *bundle.Object, ref rbacv1.RoleRef) *bundle.Object {
-	return lists.First(r.objects, func(o *bundle.Object) bool {
+// find returns the role of a binding. It returns none if the role is not in the input, and several if it can be each.
+func (r *rbac) find(binding *bundle.Object, ref rbacv1.RoleRef) []*bundle.Object {
+	named := lists.Filter(r.objects, func(o *bundle.Object) bool {
 		switch o.Typed.(type) {
-		case *rbacv1.ClusterRole:
-			return ref.Kind == "ClusterRole" && o.GetName() == ref.Name
-		case *rbacv1.Role:
-			same := o.GetNamespace() == binding.GetNamespace() || r.own(o.GetNamespace()) && r.own(binding.GetNamespace())
-			return ref.Kind == "Role" && o.GetName() == ref.Name && same
+		case *rbacv1.ClusterRole, *rbacv1.Role:
+			return ref.Kind == o.GetKind() && ref.Name == o.GetName()
 		default:
 			return false
 		}
 	})
+	if ref.Kind == "ClusterRole" {
+		return named
+	}
+	return inNamespace(r.converter, named, binding.GetNamespace(), (*bundle.Object).GetNamespace)
+}
+
+func first(objects []*bundle.Object) *bundle.Object {
+	if len(objects) == 0 {
+		return nil
+	}
+	return objects[0]
 }
 
 // keepBinding adds a binding with some of its subjects. An installation completes the namespaces of the operator's accounts.
@@ -146,14 +169,14 @@ func (r *rbac) keepBinding(o *bundle.Object, role *bundle.Object, keeps func(rba
 		if !keeps(s) {
 			continue
 		}
-		if s.Kind == rbacv1.ServiceAccountKind && r.own(s.Namespace) {
+		if s.Kind == rbacv1.ServiceAccountKind && r.own(s.Namespace) && (r.accounts[s.Name] == nil || r.uses(s.Name, s.Namespace)) {
 			delete(written[i].(map[string]any), "namespace")
 		}
 		left = append(left, written[i])
 	}
 	kept.Object["subjects"] = left
 	r.needed[role] = true
-	r.keep(kept)
+	r.keep(o, kept)
 }
 
 // convertRole keeps a role that the ClusterServiceVersion does not replace.
@@ -164,12 +187,17 @@ func (r *rbac) convertRole(o *bundle.Object) {
 			"request the rules in spec.install.spec.clusterPermissions, or document that an administrator creates the role")
 	case r.given[o] && !r.needed[o] && len(show.AggregatedTo(o.GetLabels())) == 0:
 	default:
-		r.keep(o.Unstructured)
+		r.keep(o, o.Unstructured)
 	}
 }
 
 // checkAccount reports fields of an account of the operator. An installation creates the account without them.
 func (r *rbac) checkAccount(o *bundle.Object, account *corev1.ServiceAccount) {
+	if !r.uses(account.Name, account.Namespace) {
+		r.report(Error, o, "metadata.name", "the account is not in the bundle: a bundle has one namespace, and an account of the operator has the same name: "+title(r.accounts[account.Name].users[0].object)+" uses it",
+			"if the operator needs this account, too, rename it in its sources, and convert again")
+		return
+	}
 	lost := lists.Map(slices.Sorted(maps.Keys(withoutTools(account.Annotations))), annotation)
 	if len(account.ImagePullSecrets) > 0 {
 		lost = append(lost, "imagePullSecrets")
@@ -185,6 +213,7 @@ func (r *rbac) checkAccount(o *bundle.Object, account *corev1.ServiceAccount) {
 // list writes the permissions into the ClusterServiceVersion. An account without rules is named, so that it is created.
 func (r *rbac) list() {
 	for _, name := range slices.Sorted(maps.Keys(r.accounts)) {
+		r.checkShared(r.accounts[name])
 		cluster, namespaced := r.accounts[name].cluster.rules, r.accounts[name].namespaced.rules
 		if len(cluster) > 0 {
 			r.cluster = append(r.cluster, map[string]any{"serviceAccountName": name, "rules": cluster})
@@ -196,6 +225,19 @@ func (r *rbac) list() {
 	if len(r.widened) > 0 {
 		r.reportCSV("spec.install.spec.permissions", fmt.Sprintf("the operator has the rules of the RoleBindings %s in each namespace that it watches: in the whole cluster if it watches all namespaces", strings.Join(lists.Sorted(r.widened), ", ")),
 			"to limit rules to the operator's namespace, remove them here, and add the Role and the RoleBinding to manifests/")
+	}
+}
+
+// checkShared reports accounts of one name in several namespaces: in the bundle they are one.
+func (r *rbac) checkShared(a *usedAccount) {
+	if len(a.namespaced.rules)+len(a.cluster.rules) == 0 {
+		return
+	}
+	d := a.users[0]
+	other := lists.First(a.users, func(u *deployment) bool { return !r.same(u.object.GetNamespace(), d.object.GetNamespace()) })
+	if other != nil {
+		r.report(Error, other.object, "spec.template.spec.serviceAccountName", fmt.Sprintf("the account %s is also that of %s, because the bundle has one namespace: each of the two gets the permissions of both", d.account(), title(d.object)),
+			"give each Deployment an account with a name of its own in the sources, and convert again")
 	}
 }
 

@@ -31,6 +31,8 @@ type calledService struct {
 	called sets.Set[int32]
 }
 
+func (s *calledService) namespace() string { return s.typed.Namespace }
+
 // port is a port of the Service that the manager creates for a Deployment.
 type port struct {
 	deployment string
@@ -59,12 +61,17 @@ func (c *converter) backendOf(o *bundle.Object, path, lost string, ref serviceRe
 		c.report(Error, o, path, what+": "+lost, remedy)
 		return backend{}, false
 	}
-	service := lists.First(c.services, func(s *calledService) bool {
-		return s.typed.Name == ref.name && (s.typed.Namespace == ref.namespace || c.own(s.typed.Namespace) && c.own(ref.namespace))
-	})
-	if service == nil {
+	named := lists.Filter(c.services, func(s *calledService) bool { return s.typed.Name == ref.name })
+	found := inNamespace(c, named, ref.namespace, (*calledService).namespace)
+	switch len(found) {
+	case 0:
 		return fail(path, fmt.Sprintf("the Service %s is not in the input", name), passAll)
+	case 1:
+	default:
+		c.ambiguous(o, path, lost, lists.Map(found, func(s *calledService) *bundle.Object { return s.object }))
+		return backend{}, false
 	}
+	service := found[0]
 	i := slices.IndexFunc(service.typed.Spec.Ports, func(p corev1.ServicePort) bool { return p.Port == ref.port })
 	if i < 0 {
 		return fail(path+".port", fmt.Sprintf("the Service %s has no port %d", name, ref.port), "correct the port of the webhook or of the Service")
@@ -90,7 +97,8 @@ func (c *converter) selectedBy(service *corev1.Service) []*deployment {
 		return nil
 	}
 	selector := labels.SelectorFromSet(service.Spec.Selector)
-	return lists.Filter(c.deployments, func(d *deployment) bool { return selector.Matches(labels.Set(d.typed.Spec.Template.Labels)) })
+	matched := lists.Filter(c.deployments, func(d *deployment) bool { return selector.Matches(labels.Set(d.typed.Spec.Template.Labels)) })
+	return inNamespace(c, matched, service.Namespace, (*deployment).namespace)
 }
 
 // targetOf returns the number of the port of the pods; the name if no container has a port of that name.
