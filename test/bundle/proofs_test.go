@@ -166,7 +166,8 @@ var provedElsewhere = map[string]evidence{
 	"broken-metadata": {loader, "TestOLMReadsItSo", "broken dependencies"},
 	"broken-entry":    {loader, "TestOLMReadsItSo", "a dependency of none"},
 	// What the commands refuse before they ask a cluster.
-	"refused-object": {loader, "TestRefusedObjects", "an OperatorGroup"},
+	"refused-object":  {loader, "TestRefusedObjects", "an OperatorGroup"},
+	"repeated-object": {loader, "TestRepeatedObjects", "two namespaces"},
 }
 
 const loader = "../../pkg/cli/bundle/lint"

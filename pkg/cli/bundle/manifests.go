@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
@@ -163,13 +164,29 @@ func plain(object runtime.Object) *unstructured.Unstructured {
 
 // unique returns an error for two objects of one name: the second would overwrite the first.
 func unique(all []*unstructured.Unstructured) error {
-	seen := map[string]bool{}
-	for _, object := range all {
-		key := fmt.Sprintf("%s %s %s/%s", object.GroupVersionKind().Group, object.GetKind(), object.GetNamespace(), object.GetName())
-		if seen[key] {
-			return fmt.Errorf("the bundle has two objects %s %q: keep one", object.GetKind(), object.GetName())
-		}
-		seen[key] = true
+	for object := range repeated(all) {
+		return fmt.Errorf("the bundle has two objects %s %q: keep one", object.GetKind(), object.GetName())
 	}
 	return nil
+}
+
+// Repeated yields each object with the kind and name of another one, and the first one of them. An installation has one
+// namespace, so namespaces of the objects do not matter.
+func (b *Bundle) Repeated() iter.Seq2[*Object, *Object] { return repeated(b.Objects) }
+
+func repeated[T interface {
+	groupkind.Object
+	GetName() string
+}](all []T) iter.Seq2[T, T] {
+	return func(yield func(T, T) bool) {
+		known := map[string]T{}
+		for _, o := range all {
+			key := groupkind.Of(o).String() + " " + o.GetName()
+			if first, is := known[key]; !is {
+				known[key] = o
+			} else if !yield(o, first) {
+				return
+			}
+		}
+	}
 }

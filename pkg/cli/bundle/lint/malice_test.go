@@ -2,6 +2,7 @@ package lint
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"maps"
 	"os"
@@ -139,13 +140,45 @@ func TestRefusedObjects(t *testing.T) {
 		"a Namespace":               {"apiVersion: v1\nkind: Namespace\nmetadata: {name: a}\n", "refused-object"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := bundle.InspectFS(fstest.MapFS{
-				"manifests/csv.yaml": {Data: []byte(smallCSV)}, "manifests/a.yaml": {Data: []byte(c.text)}, "metadata/annotations.yaml": {Data: []byte(smallAnnotations)},
-			}, "test")
+			b := smallBundle(c.text)
 			installtest.Among(t, codes(Run(b)), c.code)
 			var refused *bundle.RefusedError
 			if _, err := bundle.Manifests(b, bundle.Options{}); !errors.As(err, &refused) {
 				t.Errorf("it is not refused: %v", err)
+			}
+		})
+	}
+}
+
+func smallBundle(manifests ...string) *bundle.Bundle {
+	files := fstest.MapFS{"manifests/csv.yaml": {Data: []byte(smallCSV)}, "metadata/annotations.yaml": {Data: []byte(smallAnnotations)}}
+	for i, text := range manifests {
+		files[fmt.Sprintf("manifests/%d.yaml", i)] = &fstest.MapFile{Data: []byte(text)}
+	}
+	return bundle.InspectFS(files, "test")
+}
+
+// The commands refuse what the check reports.
+func TestRepeatedObjects(t *testing.T) {
+	for name, c := range map[string]struct{ text, other, code string }{
+		"two namespaces":  {"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: b}\n", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: c}\n", "repeated-object"},
+		"two versions":    {"apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: a}\n", "apiVersion: policy/v1beta1\nkind: PodDisruptionBudget\nmetadata: {name: a}\n", "repeated-object"},
+		"two kinds":       {"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n", "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\n", ""},
+		"a kind's groups": {"apiVersion: v1\nkind: Service\nmetadata: {name: a}\n", "apiVersion: console.openshift.io/v1\nkind: ConsoleLink\nmetadata: {name: a}\n", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := smallBundle(c.text, c.other)
+			_, err := bundle.Manifests(b, bundle.Options{})
+			if (c.code == "repeated-object") != (err != nil) {
+				t.Errorf("the error of the commands is %v", err)
+			}
+			found := findingsOf(b, "repeated-object")
+			if (c.code == "repeated-object") != (len(found) == 1) {
+				t.Fatalf("found is %+v", found)
+			}
+			if len(found) == 1 {
+				installtest.Same(t, "file", "manifests/1.yaml", found[0].File)
+				installtest.Contains(t, found[0].What, "manifests/0.yaml also has an object")
 			}
 		})
 	}

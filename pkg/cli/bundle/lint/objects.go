@@ -32,6 +32,21 @@ API: other versions are not shown before the installation.`,
 		},
 	},
 	{
+		Code: "repeated-object", Level: Error, Basis: Refused,
+		Explain: `Two objects have the same kind and name. An installation creates all
+objects of a bundle in one namespace, so one would overwrite the other: namespaces in the files do
+not make them different. bundle install, bundle render and bundle show refuse the bundle. OLM v0
+applies both, and the last one remains. Remove one, or rename it.`,
+		find: func(s *subject) {
+			for o, first := range s.Repeated() {
+				if o != s.CSVObject && first != s.CSVObject {
+					s.report(o, "metadata.name", fmt.Sprintf("bundle install refuses the bundle: %s also has an object %s %q, and all objects are created in one namespace", first.File, o.GetKind(), o.GetName()),
+						"remove one, or rename it")
+				}
+			}
+		},
+	},
+	{
 		Code: "grants-to-others", Level: Warning, Basis: Policy,
 		Explain: `The bundle binds a role to users, to groups, or to a ServiceAccount of
 another operator. A ServiceAccount is the operator's own only in the namespace that the bundle

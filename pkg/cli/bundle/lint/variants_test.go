@@ -205,6 +205,11 @@ var breakages = []breakage{
 	{"an object of another kind", "", func(f files) {
 		f["manifests/x.yaml"] = map[string]any{"apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": map[string]any{"name": "x"}}
 	}, "refused-object"},
+	{"an object twice", "", func(f files) {
+		for _, namespace := range []string{"shops", "monitoring"} {
+			f["manifests/"+namespace+".yaml"] = map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "x", "namespace": namespace}}
+		}
+	}, "repeated-object"},
 	{"a binding of everybody", "", func(f files) {
 		f["manifests/x.yaml"] = map[string]any{
 			"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding", "metadata": map[string]any{"name": "x"},
