@@ -154,6 +154,8 @@ var provedElsewhere = map[string]evidence{
 	"unnamed-port":            {"../e2e", "TestNeverRegistered", "a targetPort that no container names"},
 	"missing-service-account": {"../e2e", "TestNeverRegistered", "a ServiceAccount that does not exist"},
 	"missing-secret":          {"../e2e", "TestNeverRegistered", "a Secret that does not exist"},
+	// The kubelet reads names by distribution/reference, of which the check uses a copy.
+	"image-name": {loader, "TestImageNames", "two colons"},
 	// What is no matter of a cluster, which never sees it: OLM's own loader decides.
 	"not-a-bundle":    {loader, "TestOLMReadsItSo", "nothing"},
 	"broken-file":     {loader, "TestOLMReadsItSo", "broken YAML"},

@@ -118,3 +118,19 @@ func TestListsAreNeverNull(t *testing.T) {
 		}
 	}
 }
+
+// A shell reads each text as one word.
+func TestShellWord(t *testing.T) {
+	for text, want := range map[string]string{
+		"./bundle":       "./bundle",
+		"my ops":         "'my ops'",
+		"":               "''",
+		"it's":           `'it'\''s'`,
+		"$(rm)":          "'$(rm)'",
+		"~":              "'~'",
+		"größe":          "'größe'",
+		"a_b-c:1@x+y=,%": "a_b-c:1@x+y=,%",
+	} {
+		installtest.Same(t, text, want, ShellWord(text))
+	}
+}

@@ -150,6 +150,38 @@ func TestRefusedObjects(t *testing.T) {
 	}
 }
 
+// The findings of names of images, in containers and in init containers.
+func TestImageNames(t *testing.T) {
+	const digest = "@sha256:0123456789012345678901234567890123456789012345678901234567890123"
+	for name, c := range map[string]struct{ image, code string }{
+		"a tag":               {"registry.example.com:5000/shop:v1", ""},
+		"a digest":            {"shop" + digest, ""},
+		"a tag and a digest":  {"registry.example.com/shop:v1" + digest, ""},
+		"capital letters":     {"Registry.example.com/shop:V1", ""},
+		"a port":              {"registry.example.com:5000/shop", "image-without-version"},
+		"a name":              {"shop", "image-without-version"},
+		"two colons":          {"registry.example.com/shop::v1", "image-name"},
+		"two slashes":         {"a//b:v1", "image-name"},
+		"no tag after colon":  {"registry.example.com/shop:", "image-name"},
+		"a template":          {"{{ tpl }}:v1", "image-name"},
+		"a short digest":      {"shop@sha256:0123", "image-name"},
+		"a capital letter":    {"registry.example.com/Shop:v1", "image-name"},
+		"a blank":             {"shop:v1 ", "image-name"},
+		"a variable of shell": {"shop:${TAG}", "image-name"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, field := range []string{"containers", "initContainers"} {
+				f := readFiles(t, "../../../../examples/projectpolicy/bundle")
+				other := map[string]any{"name": "other", "image": c.image}
+				list, _ := f.pod()[field].([]any)
+				f.pod()[field] = append(list, other)
+				found := lists.Filter(codes(Run(inspect(t, f))), func(code string) bool { return strings.HasPrefix(code, "image-") })
+				installtest.Same(t, "findings of "+field, c.code, strings.Join(found, " "))
+			}
+		})
+	}
+}
+
 func smallBundle(manifests ...string) *bundle.Bundle {
 	files := fstest.MapFS{"manifests/csv.yaml": {Data: []byte(smallCSV)}, "metadata/annotations.yaml": {Data: []byte(smallAnnotations)}}
 	for i, text := range manifests {

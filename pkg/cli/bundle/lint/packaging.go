@@ -2,10 +2,10 @@ package lint
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
+	"go.podman.io/image/v5/docker/reference"
 	"k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -84,6 +84,14 @@ between two pulls. Then the pods of one Deployment run different programs, and a
 runs another version of the operator. Write a digest, or at least a tag.`,
 		find: imagesWithoutVersion,
 	},
+	{
+		Code: "image-name", Level: Error, Basis: Broken,
+		Explain: `The kubelet cannot read the name of the image: it has an empty part, a
+capital letter outside the tag, two tags, a template that was not resolved, or a digest of another
+length. The API server accepts any text. The container waits with the reason InvalidImageName, and
+no pod starts. The check reads names by the grammar that the kubelet uses.`,
+		find: invalidImages,
+	},
 }
 
 func annotationCheck(name string, check func(s *subject, value string) (what, remedy string)) func(*subject) {
@@ -95,15 +103,29 @@ func annotationCheck(name string, check func(s *subject, value string) (what, re
 	}
 }
 
-// versioned is the end of an image's name that names the version: a tag, behind the last slash, or a digest.
-var versioned = regexp.MustCompile(`(:[^/:]+|@sha256:[0-9a-f]+)$`)
-
 func imagesWithoutVersion(s *subject) {
+	s.eachImage(func(path, image string, parsed reference.Named, err error) {
+		if err == nil && reference.IsNameOnly(parsed) {
+			s.reportCSV(path, fmt.Sprintf("the image %.200q has neither tag nor digest: each node runs what is the latest when it pulls", image), "add the tag, or better the digest")
+		}
+	})
+}
+
+func invalidImages(s *subject) {
+	s.eachImage(func(path, image string, _ reference.Named, err error) {
+		if err != nil {
+			s.reportCSV(path, fmt.Sprintf("no pod of the Deployment starts: %.200q is no name of an image: %v", image, err), "write REGISTRY/NAME:TAG or REGISTRY/NAME@DIGEST")
+		}
+	})
+}
+
+// eachImage calls a function for the image of each container.
+func (s *subject) eachImage(do func(path, image string, parsed reference.Named, err error)) {
 	for _, d := range s.deployments {
 		for _, c := range containersOf(d.Spec.Template.Spec) {
-			if c.Image != "" && !versioned.MatchString(c.Image) {
-				s.reportCSV(d.path+".spec.template.spec."+c.field+".image",
-					fmt.Sprintf("the image %.200q has neither tag nor digest: each node runs what is the latest when it pulls", c.Image), "add the tag, or better the digest")
+			if c.Image != "" {
+				parsed, err := reference.ParseNormalizedNamed(c.Image)
+				do(d.path+".spec.template.spec."+c.field+".image", c.Image, parsed, err)
 			}
 		}
 	}

@@ -12,11 +12,19 @@ import (
 
 // The bundle of kubectl webhooks init has no finding except the icon, which only OperatorHub.io needs.
 func TestBundlesOfInit(t *testing.T) {
-	for _, types := range [][]string{{scaffold.Validating}, {scaffold.Mutating}, {scaffold.Validating, scaffold.Mutating}, {scaffold.Conversion}, scaffold.Types} {
-		t.Run(strings.Join(types, " "), func(t *testing.T) {
-			written := installtest.OrPanic(scaffold.Files(scaffold.Options{
-				Name: "team-label", Domain: "example.com", Module: "example.com/team-label", Image: "registry.example.com/team-label:v0.1.0", Types: types, HostingVersion: "v0.1.0",
-			}))
+	short, long := scaffold.Options{Name: "team-label", Domain: "example.com", Types: []string{scaffold.Validating}}, scaffold.Options{Name: strings.Repeat("a", 56), Domain: "x.k8s.io", Types: []string{scaffold.Mutating}}
+	ofTypes := func(o scaffold.Options, types ...string) scaffold.Options {
+		o.Types = types
+		return o
+	}
+	for name, o := range map[string]scaffold.Options{
+		"validating": short, "mutating": ofTypes(short, scaffold.Mutating), "both": ofTypes(short, scaffold.Validating, scaffold.Mutating),
+		"conversion": ofTypes(short, scaffold.Conversion), "all": ofTypes(short, scaffold.Types...), "the longest name": long,
+	} {
+		t.Run(name, func(t *testing.T) {
+			o.Module, o.Image, o.HostingVersion = "example.com/"+o.Name, "registry.example.com/"+o.Name+":v0.1.0", "v0.1.0"
+			must(t, o.Validate())
+			written := installtest.OrPanic(scaffold.Files(o))
 			files := fstest.MapFS{}
 			for name, text := range written {
 				if name, is := strings.CutPrefix(name, "bundle/"); is {

@@ -202,6 +202,9 @@ var breakages = []breakage{
 	{"an image of any version", "", func(f files) {
 		f.at("spec", "install", "spec", "deployments", 0, "spec", "template", "spec", "containers", 0).(map[string]any)["image"] = "registry.example.com:5000/shop"
 	}, "image-without-version"},
+	{"an image with two colons", "", func(f files) {
+		f.at("spec", "install", "spec", "deployments", 0, "spec", "template", "spec", "containers", 0).(map[string]any)["image"] = "registry.example.com/shop::v1"
+	}, "image-name"},
 	{"an object of another kind", "", func(f files) {
 		f["manifests/x.yaml"] = map[string]any{"apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": map[string]any{"name": "x"}}
 	}, "refused-object"},

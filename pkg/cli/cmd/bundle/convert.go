@@ -75,7 +75,7 @@ func convertTo(out output.Writer, commands, dir string, files map[string][]byte,
 		f.Print(out)
 	}
 	out.Printf("%s: %s written; %s\n", dir, output.Counted(len(result.Files), "file"), result.Summary())
-	out.Printf("Next: %s validate %s\n", commands, dir)
+	out.Printf("Next: %s validate %s\n", commands, output.ShellWord(dir))
 	if n := result.Count(convert.Error); n > 0 {
 		return fmt.Errorf("%s lacks parts of the operator: %s above", dir, output.Counted(n, "error"))
 	}
@@ -201,7 +201,7 @@ func eachManifest(name string, do func(file string) error) error {
 			return err
 		}
 		if resolve := sources[filepath.Base(file)]; resolve != "" {
-			return fmt.Errorf("%s: the directory has sources of manifests, and the command reads rendered manifests: run %s %s, and pass the output", file, resolve, filepath.Dir(file))
+			return fmt.Errorf("%s: the directory has sources of manifests, and the command reads rendered manifests: run %s %s, and pass the output", file, resolve, output.ShellWord(filepath.Dir(file)))
 		}
 		if !slices.Contains([]string{".yaml", ".yml", ".json"}, strings.ToLower(filepath.Ext(file))) {
 			return nil

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/mod/modfile"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/buildinfo"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/flags"
@@ -95,8 +96,8 @@ func isHosting(dir string) error {
 	if err != nil {
 		return fmt.Errorf("--hosting-dir: name the directory pkg/hosting of a clone: %w", err)
 	}
-	if first, _, _ := strings.Cut(string(text), "\n"); !strings.HasSuffix(first, "/pkg/hosting") {
-		return fmt.Errorf("--hosting-dir: %s has the Go module %q: name the directory pkg/hosting of a clone", dir, strings.TrimPrefix(first, "module "))
+	if name := modfile.ModulePath(text); name != scaffold.HostingModule {
+		return fmt.Errorf("--hosting-dir: %s has the Go module %q: name the directory pkg/hosting of a clone", dir, name)
 	}
 	return nil
 }
@@ -130,7 +131,7 @@ func write(out output.Writer, dir string, o scaffold.Options) error {
 	if note != "" {
 		out.Printf("\nNote: %s\n", note)
 	}
-	out.Printf("\nNext: cd %s && go mod tidy && make test. See README.md there.\n", dir)
+	out.Printf("\nNext: cd %s && go mod tidy && make test. See README.md there.\n", output.ShellWord(dir))
 	return nil
 }
 

@@ -3,6 +3,8 @@ package scaffold
 import (
 	"os"
 	"path/filepath"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/output"
 )
 
 // workspaceNote returns what an author must know about a workspace of Go that applies in a directory; empty if none
@@ -20,9 +22,9 @@ func workspaceNote(dir string) (string, error) {
 		if file == "" {
 			return "", nil
 		}
-		return file + " is a workspace of Go, and " + dir + " is below it. The Makefile ignores the workspace. For other go commands and for editors, run: go work use " + dir, nil
+		return file + " is a workspace of Go, and " + dir + " is below it. The Makefile ignores the workspace. For other go commands and for editors, run: go work use " + output.ShellWord(dir), nil
 	default:
-		return "the variable GOWORK names the workspace " + named + ". Until it uses the module, go commands fail, also those of the Makefile. Run: go work use " + dir + ", or unset GOWORK", nil
+		return "the variable GOWORK names the workspace " + named + ". Until it uses the module, go commands fail, also those of the Makefile. Run: go work use " + output.ShellWord(dir) + ", or unset GOWORK", nil
 	}
 }
 
