@@ -2,7 +2,11 @@
 package webhookconfig
 
 import (
+	"slices"
+	"strings"
+
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 )
@@ -26,6 +30,15 @@ func Validating(w admissionregistrationv1.MutatingWebhook) admissionregistration
 		NamespaceSelector: w.NamespaceSelector, ObjectSelector: w.ObjectSelector, MatchConditions: w.MatchConditions,
 		SideEffects: w.SideEffects, TimeoutSeconds: w.TimeoutSeconds, AdmissionReviewVersions: w.AdmissionReviewVersions,
 	}
+}
+
+// ValidPath reports whether the API server accepts the path of a webhook's server: steps that are subdomains, with or
+// without a slash at the end.
+func ValidPath(path string) bool {
+	rest, absolute := strings.CutPrefix(path, "/")
+	steps := strings.Split(strings.TrimSuffix(rest, "/"), "/")
+	invalid := func(step string) bool { return len(validation.IsDNS1123Subdomain(step)) > 0 }
+	return absolute && (rest == "" || !slices.ContainsFunc(steps, invalid))
 }
 
 // RulesOf returns the rules of the constraints of an admission policy or of its binding, without names of resources.

@@ -57,6 +57,7 @@ func (c *converter) convertConversion(o *bundle.Object, crd *apiextensionsv1.Cus
 	}
 	c.converts = true
 	webhookPath := ptr.Deref(service.Path, "/")
+	c.checkPath(o, path+".service.path", webhookPath)
 	key := fmt.Sprint(b.deployment.typed.Name, b.port, b.target, webhookPath, webhook.ConversionReviewVersions)
 	d := known[key]
 	if d == nil {

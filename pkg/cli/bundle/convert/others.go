@@ -31,6 +31,7 @@ func (c *converter) convertServices() {
 		ports, _, _ := unstructured.NestedSlice(kept.Object, "spec", "ports")
 		others := lists.Map(lists.Filter(s.typed.Spec.Ports, func(p corev1.ServicePort) bool { return !s.called.Has(p.Port) }), func(p corev1.ServicePort) string { return strconv.Itoa(int(p.Port)) })
 		if len(others) == 0 {
+			c.checkLeftOut(s.object)
 			continue
 		}
 		left := lists.FilterMap(ports, func(p any) (any, bool) {
@@ -41,6 +42,17 @@ func (c *converter) convertServices() {
 		kept.Object["spec"].(map[string]any)["ports"] = left
 		c.keep(s.object, kept)
 		c.report(Note, s.object, "spec.ports", fmt.Sprintf("the manager creates a Service for the ports that webhooks call. The Service in the bundle has the other ports: %s", strings.Join(others, ", ")), "check that no client calls a webhook port of this Service")
+	}
+}
+
+// serviceCA begins the annotations by which service-ca of OpenShift creates certificates.
+var serviceCA = []string{"service.alpha.openshift.io/", "service.beta.openshift.io/"}
+
+// checkLeftOut reports annotations of a Service that the manager replaces.
+func (c *converter) checkLeftOut(o *bundle.Object) {
+	if lost := keysWithout(withoutTools(o.GetAnnotations()), serviceCA...); len(lost) > 0 {
+		c.report(Warning, o, "metadata.annotations", "the manager creates the Service of the webhook without them: the bundle lacks "+strings.Join(lost, ", "),
+			"if a program reads them, give it a Service of its own, without the port of the webhook")
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apiserver/pkg/authentication/serviceaccount"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
@@ -173,10 +174,24 @@ func (r *rbac) keepBinding(o *bundle.Object, role *bundle.Object, keeps func(rba
 			delete(written[i].(map[string]any), "namespace")
 		}
 		left = append(left, written[i])
+		r.checkSubject(o, i, s)
 	}
 	kept.Object["subjects"] = left
 	r.needed[role] = true
 	r.keep(o, kept)
+}
+
+// checkSubject reports a group or a user that stands for the accounts of the operator's namespace: an administrator can
+// choose another one, and an installation completes the namespaces of ServiceAccounts only.
+func (r *rbac) checkSubject(o *bundle.Object, i int, s rbacv1.Subject) {
+	remedy := "bind the accounts by their names, with kind: ServiceAccount: an installation writes its namespace"
+	namespace, _, err := serviceaccount.SplitUsername(s.Name)
+	for home := range r.homes {
+		isGroup := s.Kind == rbacv1.GroupKind && s.Name == serviceaccount.MakeNamespaceGroupName(home)
+		if isGroup || s.Kind == rbacv1.UserKind && err == nil && namespace == home {
+			r.report(Warning, o, fmt.Sprintf("subjects[%d].name", i), fmt.Sprintf("the %s %s is in the bundle as it is written. In another namespace than %s, the operator lacks the permissions, and accounts of %s have them", s.Kind, s.Name, home, home), remedy)
+		}
+	}
 }
 
 // convertRole keeps a role that the ClusterServiceVersion does not replace.

@@ -106,12 +106,21 @@ func checkTemplates(objects []*bundle.Object) error {
 				return templateError(o, field, value)
 			}
 		}
-		containers, _, _ := unstructured.NestedSlice(o.Object, "spec", "template", "spec", "containers")
-		for i, container := range containers {
-			fields, _ := container.(map[string]any)
-			if image, _ := fields["image"].(string); strings.Contains(image, opening) {
-				return templateError(o, fmt.Sprintf("spec.template.spec.containers[%d].image", i), image)
+		for _, field := range []string{"containers", "initContainers"} {
+			if err := checkImages(o, field); err != nil {
+				return err
 			}
+		}
+	}
+	return nil
+}
+
+func checkImages(o *bundle.Object, field string) error {
+	containers, _, _ := unstructured.NestedSlice(o.Object, "spec", "template", "spec", field)
+	for i, container := range containers {
+		fields, _ := container.(map[string]any)
+		if image, _ := fields["image"].(string); strings.Contains(image, opening) {
+			return templateError(o, fmt.Sprintf("spec.template.spec.%s[%d].image", field, i), image)
 		}
 	}
 	return nil

@@ -3,6 +3,7 @@ package convert
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -149,6 +150,35 @@ func (c *converter) convertWebhooks() {
 		c.handled[o] = true
 		c.noteInjection(o)
 		c.convertConfiguration(o, kind)
+		c.checkMetadata(o)
+	}
+}
+
+// checkMetadata reports labels and annotations of a webhook configuration: the manager creates another one.
+func (c *converter) checkMetadata(o *bundle.Object) {
+	report := func(field string, lost []string) {
+		if len(lost) > 0 {
+			c.report(Warning, o, field, "the manager creates the webhook configuration without them: the bundle lacks "+strings.Join(lost, ", "),
+				"if a program of the cluster reads them, such as the admission controller of a provider, document that the webhooks do not have them")
+		}
+	}
+	report("metadata.labels", keysWithout(withoutTools(o.GetLabels()), recommendedPrefix))
+	report("metadata.annotations", keysWithout(withoutTools(o.GetAnnotations()), serviceCA...))
+}
+
+// recommendedPrefix begins the labels by which people find objects.
+const recommendedPrefix = "app.kubernetes.io/"
+
+// keysWithout returns the sorted keys that have none of the prefixes.
+func keysWithout(pairs map[string]string, prefixes ...string) []string {
+	return lists.Filter(slices.Sorted(maps.Keys(pairs)), func(key string) bool {
+		return !slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(key, prefix) })
+	})
+}
+
+func (c *converter) checkPath(o *bundle.Object, field, path string) {
+	if !webhookconfig.ValidPath(path) {
+		c.report(Error, o, field, fmt.Sprintf("the API server refuses the path %q, so the manager cannot register the webhook", path), "use a path without a query that begins with a slash, and separate names by one slash each")
 	}
 }
 
@@ -215,6 +245,7 @@ func (c *converter) convertWebhook(o *bundle.Object, path string, kind operators
 	}
 	if service.Path != nil {
 		d["webhookPath"] = *service.Path
+		c.checkPath(o, path+".clientConfig.service.path", *service.Path)
 	}
 	c.webhooks = append(c.webhooks, d)
 	c.convertConditions(o, path, d["generateName"].(string), written)

@@ -11,6 +11,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/webhookconfig"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/requirements"
 )
 
@@ -100,7 +101,7 @@ a cache. Five seconds are enough. The default is ten.`,
 		Explain: `The path has to begin with a slash, and has neither host nor query. The
 API server refuses a registration if a step of the path is empty or invalid.`,
 		find: eachWebhook((*subject).webhooks, func(w webhook, report reporter) {
-			if w.WebhookPath != nil && !validPath(*w.WebhookPath) {
+			if w.WebhookPath != nil && !webhookconfig.ValidPath(*w.WebhookPath) {
 				report("webhookPath", fmt.Sprintf("the API server refuses the path %q", *w.WebhookPath), "begin it with a slash, and separate names by one slash each")
 			}
 		}),
@@ -149,14 +150,6 @@ func shown[T ~string](value *T) string {
 		return "left out"
 	}
 	return string(*value)
-}
-
-// validPath accepts what the API server accepts: steps that are subdomains, with or without a slash at the end.
-func validPath(path string) bool {
-	rest, absolute := strings.CutPrefix(path, "/")
-	steps := strings.Split(strings.TrimSuffix(rest, "/"), "/")
-	invalid := func(step string) bool { return len(validation.IsDNS1123Subdomain(step)) > 0 }
-	return absolute && (rest == "" || !slices.ContainsFunc(steps, invalid))
 }
 
 func unknownValues(s *subject) {
