@@ -13,7 +13,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"testing"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
@@ -87,7 +86,7 @@ func TestOnlyRegularFiles(t *testing.T) {
 	dir := t.TempDir()
 	for _, folder := range []string{"manifests", "metadata"} {
 		must(t, os.Mkdir(filepath.Join(dir, folder), 0o700))
-		must(t, syscall.Mkfifo(filepath.Join(dir, folder, "pipe.yaml"), 0o600))
+		must(t, installtest.NamedPipe(filepath.Join(dir, folder, "pipe.yaml")))
 		must(t, os.Symlink("pipe.yaml", filepath.Join(dir, folder, "link.yaml")))
 		must(t, os.Symlink("/dev/zero", filepath.Join(dir, folder, "zero.yaml")))
 	}
@@ -105,7 +104,7 @@ func TestOnlyRegularFilesInALayout(t *testing.T) {
 	for name, change := range map[string]func(dir string) error{
 		"index.json is a link":   func(dir string) error { return replaceBy(os.Symlink, "/dev/zero", filepath.Join(dir, "index.json")) },
 		"oci-layout is a link":   func(dir string) error { return replaceBy(os.Symlink, "/dev/zero", filepath.Join(dir, "oci-layout")) },
-		"a blob is a named pipe": func(dir string) error { return syscall.Mkfifo(filepath.Join(dir, "blobs", "sha256", "x"), 0o600) },
+		"a blob is a named pipe": func(dir string) error { return installtest.NamedPipe(filepath.Join(dir, "blobs", "sha256", "x")) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := layoutOf(t, imageOf(t, bundleFiles))

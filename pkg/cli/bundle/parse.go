@@ -48,7 +48,7 @@ func (r *reader) parse(file string) {
 }
 
 func (r *reader) parseDocuments(file string) {
-	for _, d := range documents(r.files[file]) {
+	for _, d := range documents(Decoded(r.files[file])) {
 		if r.ended() != nil {
 			return
 		}

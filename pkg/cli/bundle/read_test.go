@@ -10,6 +10,8 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"golang.org/x/text/encoding/unicode"
+
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
@@ -99,6 +101,7 @@ func TestProblems(t *testing.T) {
 			"wrong-type: manifests/csv.yaml:15: spec.links[1]: is a string and has to be a v1alpha1.AppLink", "wrong-type: manifests/csv.yaml:16: spec.minKubeVersion: is a number and has to be a string",
 			"wrong-type: manifests/csv.yaml:13: spec.version: is not accepted: ",
 		}},
+		"two in UTF-16":      {map[string]string{"manifests/a.yaml": utf16(account + "---\n" + account)}, []string{"several-objects: manifests/a.yaml:5: has 2 objects"}},
 		"two objects":        {map[string]string{"manifests/a.yaml": account + "---\n" + account}, []string{"several-objects: manifests/a.yaml:5: has 2 objects"}},
 		"a hidden file":      {map[string]string{"manifests/.a": account}, []string{"stray-file: manifests/.a: is hidden"}},
 		"a folder":           {map[string]string{"manifests/crds/a.yaml": account}, []string{"stray-file: manifests/crds/a.yaml: is in a folder"}},
@@ -223,4 +226,9 @@ func TestReadingEndsWithTheContext(t *testing.T) {
 		}
 		installtest.Same(t, name+": the number of objects read after the end", 2, len(r.inspectFS(files(content)).Objects))
 	}
+}
+
+// utf16 returns a text as Windows PowerShell 5 writes it.
+func utf16(text string) string {
+	return installtest.OrPanic(unicode.UTF16(unicode.LittleEndian, unicode.UseBOM).NewEncoder().String(text))
 }

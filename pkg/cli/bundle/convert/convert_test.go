@@ -11,6 +11,9 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/unicode"
+
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle/lint"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/output"
@@ -193,7 +196,9 @@ func TestFindings(t *testing.T) {
 		"a role that adds to others": {with(shop, strings.Replace(clusterRole, "{name: read}", "{name: read, labels: {rbac.authorization.k8s.io/aggregate-to-view: 'true'}}", 1), binding("ClusterRoleBinding", "", "ClusterRole", "["+account+"]")),
 			[]string{"note ClusterServiceVersion shop.v1.0.0 spec.installModes"}, []string{"kind: ClusterRole\n", "clusterPermissions"}, nil},
 		"a binding elsewhere": {with(shop, binding("RoleBinding", "kube-system", "Role", "["+account+"]")), []string{"error RoleBinding kube-system/bindkube-system metadata.namespace"}, nil, []string{"RoleBinding"}},
-		"an unbound role":     {with(shop, clusterRole), nil, []string{"kind: ClusterRole\n"}, nil},
+		"roles whose names differ in case": {with(shop, strings.Replace(clusterRole, "{name: read}", "{name: Viewer}", 1), strings.Replace(clusterRole, "{name: read}", "{name: viewer}", 1)), nil,
+			[]string{"=== manifests/Viewer_rbac.authorization.k8s.io_v1_clusterrole.yaml", "=== manifests/viewer_rbac.authorization.k8s.io_v1_clusterrole_2.yaml"}, nil},
+		"an unbound role": {with(shop, clusterRole), nil, []string{"kind: ClusterRole\n"}, nil},
 		"its own webhooks": {with(shop, service, webhook, strings.Replace(strings.Replace(clusterRole, `""`, "admissionregistration.k8s.io", 1), "[pods], verbs: [get]", "[validatingwebhookconfigurations], verbs: [patch]", 1), binding("ClusterRoleBinding", "", "ClusterRole", "["+account+"]")),
 			[]string{"warning ClusterRole read rules[0]", "note ClusterServiceVersion shop.v1.0.0 spec.installModes"}, nil, nil},
 		"an account": {with(shop, "{apiVersion: v1, kind: ServiceAccount, metadata: {name: shop, namespace: shops}}"), nil, nil, []string{"kind: ServiceAccount"}},
@@ -324,6 +329,31 @@ func TestManagersServiceNameTaken(t *testing.T) {
 	if !slices.ContainsFunc(found, func(f lint.Finding) bool { return strings.Contains(f.What, "Secret shop-service-cert") }) {
 		t.Errorf("bundle validate does not find the missing Secret: %+v", found)
 	}
+}
+
+// Windows PowerShell 5 writes the output of a command in UTF-16, and editors of Windows write a byte order mark.
+func TestEncodings(t *testing.T) {
+	input := with(shop, service, webhook)
+	want := textOf(installtest.OrPanic(Convert(installtest.OrPanic(readOnly(input)), Options{Name: "shop", Version: "1.0.0", Channel: "stable"})))
+	for name, in := range map[string]encoding.Encoding{
+		"UTF-16, little endian": unicode.UTF16(unicode.LittleEndian, unicode.UseBOM),
+		"UTF-16, big endian":    unicode.UTF16(unicode.BigEndian, unicode.UseBOM),
+		"UTF-8 with a mark":     unicode.UTF8BOM,
+	} {
+		t.Run(name, func(t *testing.T) {
+			text := installtest.OrPanic(in.NewEncoder().String(strings.ReplaceAll(input, "\n", "\r\n")))
+			objects, err := readOnly(text)
+			installtest.Must(t, err)
+			installtest.Same(t, "result", want, textOf(installtest.OrPanic(Convert(objects, Options{Name: "shop", Version: "1.0.0", Channel: "stable"}))))
+			_, err = readOnly(installtest.OrPanic(in.NewEncoder().String("a: {{ .Values.a }}\n")))
+			installtest.Error(t, "all.yaml:1: the input has a template", err)
+		})
+	}
+}
+
+func readOnly(text string) ([]*bundle.Object, error) {
+	objects, _, err := Read(map[string][]byte{"all.yaml": []byte(text)})
+	return objects, err
 }
 
 // An author passes the directory of the sources, in place of what kustomize builds from it.

@@ -13,10 +13,11 @@ import (
 
 // files returns the texts of the bundle, one object in each file.
 func (c *converter) files(csv map[string]any) (map[string]string, error) {
-	files, used := map[string]string{}, map[string]int{}
+	// Some file systems ignore the case of names.
+	files, taken, used := map[string]string{}, map[string]bool{}, map[string]int{}
 	add := func(name string, value any) error {
 		text, err := yaml.Marshal(value)
-		files[name] = string(text)
+		files[name], taken[strings.ToLower(name)] = string(text), true
 		return err
 	}
 	const prefix = "operators.operatorframework.io.bundle."
@@ -33,9 +34,9 @@ func (c *converter) files(csv map[string]any) (map[string]string, error) {
 	for _, o := range c.manifests {
 		stem := fileName(o)
 		name := "manifests/" + stem + ".yaml"
-		for files[name] != "" {
-			used[stem]++
-			name = fmt.Sprintf("manifests/%s_%d.yaml", stem, used[stem]+1)
+		for taken[strings.ToLower(name)] {
+			used[strings.ToLower(stem)]++
+			name = fmt.Sprintf("manifests/%s_%d.yaml", stem, used[strings.ToLower(stem)]+1)
 		}
 		if err := add(name, o.Object); err != nil {
 			return nil, err

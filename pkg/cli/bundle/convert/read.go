@@ -18,6 +18,7 @@ import (
 // Read parses manifests, by the names of their files. The findings are fields that are read differently from how they
 // are written.
 func Read(files map[string][]byte) ([]*bundle.Object, []Finding, error) {
+	files = decoded(files)
 	if err := errors.Join(refuseBundle(files), refuseSources(files)); err != nil {
 		return nil, nil, err
 	}
@@ -33,6 +34,14 @@ func Read(files map[string][]byte) ([]*bundle.Object, []Finding, error) {
 		return Finding{Level: Warning, Object: fmt.Sprintf("%s:%d", p.File, p.Line), Path: p.Path, What: p.Detail, Remedy: p.Remedy}
 	})
 	return objects, findings, nil
+}
+
+func decoded(files map[string][]byte) map[string][]byte {
+	texts := make(map[string][]byte, len(files))
+	for name, text := range files {
+		texts[name] = bundle.Decoded(text)
+	}
+	return texts
 }
 
 // annotationOfBundles is in metadata/annotations.yaml of every bundle, which is no Kubernetes object.

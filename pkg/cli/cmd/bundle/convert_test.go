@@ -8,9 +8,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/exitcode"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
@@ -70,10 +70,9 @@ func TestConvertIncompletely(t *testing.T) {
 // A refused command writes nothing.
 func TestConvertRefuses(t *testing.T) {
 	folder := t.TempDir()
-	chart, pipe := filepath.Join(folder, "chart"), filepath.Join(folder, "pipes")
+	chart := filepath.Join(folder, "chart")
 	installtest.Must(t, errors.Join(
 		os.Mkdir(chart, 0o700), os.WriteFile(filepath.Join(chart, "Chart.yaml"), nil, 0o600),
-		os.Mkdir(pipe, 0o700), syscall.Mkfifo(filepath.Join(pipe, "a.yaml"), 0o600),
 		os.Mkdir(filepath.Join(folder, "empty"), 0o700),
 	))
 	for name, test := range map[string]struct {
@@ -87,21 +86,38 @@ func TestConvertRefuses(t *testing.T) {
 		"a file twice":     {[]string{converted, converted}, "is named twice: name each file once"},
 		"a chart":          {[]string{chart}, "Chart.yaml: the directory has sources of manifests, and the command reads rendered manifests: run helm template " + chart + ", and pass the output"},
 		"a kustomization":  {[]string{"../../../../manifests"}, "run kustomize build ../../../../manifests"},
-		"a pipe":           {[]string{pipe}, "a.yaml is no regular file"},
 		"an empty folder":  {[]string{filepath.Join(folder, "empty")}, "has no file whose name ends in .yaml, .yml or .json"},
 		"an empty input":   {[]string{"-"}, "the input has no Deployment"},
-		"too large":        {[]string{"/dev/zero"}, "the input has more than 8 MiB"},
 		"a file as output": {[]string{"-o", "convert_test.go", converted}, "-o convert_test.go: "},
 	} {
 		t.Run(name, func(t *testing.T) {
-			dir := filepath.Join(t.TempDir(), "bundle")
-			_, err := convertInput(t, "", append([]string{"-o", dir}, test.args...)...)
-			installtest.Error(t, test.says, err)
-			if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
-				t.Errorf("the directory is written: %v", err)
-			}
+			mustRefuse(t, test.says, "", test.args...)
 		})
 	}
+}
+
+func mustRefuse(t *testing.T, says, input string, args ...string) {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "bundle")
+	_, err := convertInput(t, input, append([]string{"-o", dir}, args...)...)
+	installtest.Error(t, says, err)
+	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the directory is written: %v", err)
+	}
+}
+
+func TestConvertRefusesLargeInput(t *testing.T) {
+	mustRefuse(t, "-: the input has more than 8 MiB", strings.Repeat("#", bundle.MaxSize+1), "-")
+}
+
+func TestConvertRefusesPipes(t *testing.T) {
+	folder := t.TempDir()
+	err := installtest.NamedPipe(filepath.Join(folder, "a.yaml"))
+	if errors.Is(err, errors.ErrUnsupported) {
+		t.Skip(err)
+	}
+	installtest.Must(t, err)
+	mustRefuse(t, "a.yaml is no regular file", "", folder)
 }
 
 // Ctrl-C ends the command, also while the standard input is silent.

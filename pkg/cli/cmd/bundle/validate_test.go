@@ -5,7 +5,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"syscall"
 	"testing"
 
 	"github.com/google/go-containerregistry/pkg/v1/empty"
@@ -62,7 +61,7 @@ func writeLayout(t *testing.T, dir, bundle string) {
 // The file of waivers may be a named pipe: the command does not read it.
 func TestWaiversAreARegularFile(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "shop")
-	installtest.Must(t, errors.Join(os.Mkdir(dir, 0o700), syscall.Mkfifo(dir+".waivers.yaml", 0o600)))
+	installtest.Must(t, errors.Join(os.Mkdir(dir, 0o700), installtest.NamedPipe(dir+".waivers.yaml")))
 	_, err := waiversOf(dir, "")
 	installtest.Error(t, "shop.waivers.yaml is no regular file", err)
 }

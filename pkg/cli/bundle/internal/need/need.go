@@ -6,7 +6,6 @@ import (
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
-	"syscall"
 	"testing"
 	"time"
 
@@ -111,13 +110,4 @@ func sum(names ...string) (total uint64) {
 		total += sample[0].Value.Uint64()
 	}
 	return total
-}
-
-func processorTime(t testing.TB) time.Duration {
-	t.Helper()
-	var usage syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
-		t.Fatal(err)
-	}
-	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
