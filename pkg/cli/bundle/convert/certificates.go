@@ -8,7 +8,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
@@ -49,7 +48,7 @@ func (c *certificates) convertCertManager() {
 		secret, _, _ := unstructured.NestedString(o.Object, "spec", "secretName")
 		if c.servesWebhooks(o) {
 			serving[issuer] = true
-			c.replaceSecret(o.GetNamespace(), secret)
+			c.certificateSecrets.add(o.GetNamespace(), secret)
 			c.checkServing(o)
 			continue
 		}
@@ -90,24 +89,6 @@ func (c *certificates) isServiceName(dns string) bool {
 		namespace, _, _ := strings.Cut(rest, ".")
 		return s.called.Len() > 0 && name == s.typed.Name && (c.same(namespace, s.namespace()) || !c.homes.Has(namespace))
 	})
-}
-
-// replaceSecret records that the manager's certificate replaces a Secret.
-func (c *converter) replaceSecret(namespace, name string) {
-	if c.certificateSecrets[name] == nil {
-		c.certificateSecrets[name] = sets.New[string]()
-	}
-	c.certificateSecrets[name].Insert(namespace)
-}
-
-// isReplaced reports whether the manager's certificate replaces a Secret that the objects of a namespace name.
-func (c *converter) isReplaced(namespace, name string) bool {
-	for of := range c.certificateSecrets[name] {
-		if c.same(of, namespace) {
-			return true
-		}
-	}
-	return false
 }
 
 // policyFields are the fields of a Certificate that an administrator can choose for the manager's certificates.
@@ -157,9 +138,9 @@ func (c *certificates) leaveOutServingSecrets() {
 		}) {
 			continue
 		}
-		if secret.Type == corev1.SecretTypeTLS || c.isReplaced(secret.Namespace, secret.Name) {
+		if secret.Type == corev1.SecretTypeTLS || c.certificateSecrets.has(c.namespaces, secret.Namespace, secret.Name) {
 			c.handled[o] = true
-			c.replaceSecret(secret.Namespace, secret.Name)
+			c.certificateSecrets.add(secret.Namespace, secret.Name)
 			c.report(Note, o, "data", "the Secret has the certificate of a webhook, and is not in the bundle: the manager creates the certificate", "if the certificate is also for another server, document that an administrator creates the Secret")
 		}
 	}

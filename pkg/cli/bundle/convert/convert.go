@@ -67,14 +67,14 @@ func Convert(objects []*bundle.Object, o Options) (Result, error) {
 	}
 	c := &converter{
 		options: o, handled: map[*bundle.Object]bool{}, generateNames: map[string]int{}, ports: map[port]string{},
-		certificateSecrets: map[string]sets.Set[string]{}, conditions: map[string]any{}, kept: map[string]*bundle.Object{},
+		certificateSecrets: secrets{}, conditions: map[string]any{}, kept: map[string]*bundle.Object{},
 	}
 	c.objects = lists.Filter(objects, func(o *bundle.Object) bool { return !c.isHook(o) })
 	c.index()
 	if len(c.deployments) == 0 {
 		return Result{}, noDeployment(objects)
 	}
-	c.convertWebhooks()
+	(&webhooks{c}).convert()
 	c.convertDefinitions()
 	c.convertCertificates()
 	c.convertPermissions()
@@ -109,7 +109,7 @@ type converter struct {
 	handled  map[*bundle.Object]bool
 	findings []Finding
 
-	homes       sets.Set[string] // the namespaces of the Deployments
+	namespaces
 	deployments []*deployment
 	services    []*calledService
 
@@ -119,8 +119,8 @@ type converter struct {
 	conditions    map[string]any  // matchConditions, by generateName
 	converts      bool            // has a conversion webhook
 
-	injected           sets.Set[string]            // the Certificates whose CA cert-manager injects, as namespace/name
-	certificateSecrets map[string]sets.Set[string] // the namespaces of the Secrets that the manager's certificate replaces, by their name
+	injected           sets.Set[string] // the Certificates whose CA cert-manager injects, as namespace/name
+	certificateSecrets secrets          // that the manager's certificate replaces
 
 	owned       []any
 	examples    []any

@@ -82,7 +82,7 @@ func (c *converter) finishDeployments() {
 			c.replaceCertificates(d)
 		}
 		for _, r := range references(d.pod()) {
-			if c.isReplaced(d.namespace(), r.name) && !r.optional && !(r.volume && d.called) {
+			if c.certificateSecrets.has(c.namespaces, d.namespace(), r.name) && !r.optional && !(r.volume && d.called) {
 				c.report(Warning, d.object, r.field, fmt.Sprintf("the field reads the Secret %s, which had the certificate of a webhook and does not exist: no pod starts", r.name),
 					fmt.Sprintf("read the certificate of a webhook from the files in %s", wellknown.MountWebhookCert))
 			}
@@ -119,7 +119,7 @@ func (c *converter) replaceCertificates(d *deployment) {
 		if volume.Secret == nil || unmounted.Has(volume.Name) || removed.Has(volume.Name) {
 			continue
 		}
-		at, ofCertificate := mounts[volume.Name], c.isReplaced(d.namespace(), volume.Secret.SecretName)
+		at, ofCertificate := mounts[volume.Name], c.certificateSecrets.has(c.namespaces, d.namespace(), volume.Secret.SecretName)
 		replaced := lists.Filter(at, isManagers)
 		if len(replaced) > 0 {
 			unmounted.Insert(volume.Name)

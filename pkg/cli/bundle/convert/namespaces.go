@@ -5,37 +5,63 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
 )
 
+// namespaces are those of the operator.
+type namespaces struct {
+	homes sets.Set[string] // of the Deployments
+}
+
 // own reports whether a namespace is the operator's.
-func (c *converter) own(namespace string) bool {
-	return namespace == "" || len(c.homes) == 0 || c.homes.Has(namespace)
+func (n namespaces) own(namespace string) bool {
+	return namespace == "" || len(n.homes) == 0 || n.homes.Has(namespace)
 }
 
 // home returns the operator's namespace; empty if the manifests have none, or several.
-func (c *converter) home() string {
-	if len(c.homes) != 1 {
+func (n namespaces) home() string {
+	if len(n.homes) != 1 {
 		return ""
 	}
-	return c.homes.UnsortedList()[0]
+	return n.homes.UnsortedList()[0]
 }
 
 // same reports whether two namespaces of the input are one in a cluster. An empty one is the namespace that kubectl
 // chooses: it can be each of the operator's.
-func (c *converter) same(a, b string) bool {
-	return a == b || (a == "" || b == "") && c.own(a) && c.own(b)
+func (n namespaces) same(a, b string) bool {
+	return a == b || (a == "" || b == "") && n.own(a) && n.own(b)
 }
 
 // inNamespace returns the objects that a reference with a namespace can mean, of those with the right kind and name.
-func inNamespace[T any](c *converter, all []T, namespace string, of func(T) string) []T {
+func inNamespace[T any](n namespaces, all []T, namespace string, of func(T) string) []T {
 	if exact := lists.Filter(all, func(o T) bool { return of(o) == namespace }); len(exact) > 0 {
 		return exact
 	}
-	return lists.Filter(all, func(o T) bool { return c.same(of(o), namespace) })
+	return lists.Filter(all, func(o T) bool { return n.same(of(o), namespace) })
+}
+
+// secrets are the namespaces of Secrets, by their name.
+type secrets map[string]sets.Set[string]
+
+func (s secrets) add(namespace, name string) {
+	if s[name] == nil {
+		s[name] = sets.New[string]()
+	}
+	s[name].Insert(namespace)
+}
+
+// has reports whether one of the Secrets is the one that an object of a namespace names.
+func (s secrets) has(n namespaces, namespace, name string) bool {
+	for of := range s[name] {
+		if n.same(of, namespace) {
+			return true
+		}
+	}
+	return false
 }
 
 // ambiguous reports a reference to one of several objects.

@@ -150,7 +150,7 @@ func (r *rbac) find(binding *bundle.Object, ref rbacv1.RoleRef) []*bundle.Object
 	if ref.Kind == "ClusterRole" {
 		return named
 	}
-	return inNamespace(r.converter, named, binding.GetNamespace(), (*bundle.Object).GetNamespace)
+	return inNamespace(r.namespaces, named, binding.GetNamespace(), (*bundle.Object).GetNamespace)
 }
 
 func first(objects []*bundle.Object) *bundle.Object {

@@ -63,7 +63,7 @@ func (c *converter) backendOf(o *bundle.Object, path, lost string, ref serviceRe
 		return backend{}, false
 	}
 	named := lists.Filter(c.services, func(s *calledService) bool { return s.typed.Name == ref.name })
-	found := inNamespace(c, named, ref.namespace, (*calledService).namespace)
+	found := inNamespace(c.namespaces, named, ref.namespace, (*calledService).namespace)
 	switch len(found) {
 	case 0:
 		return fail(path, fmt.Sprintf("the Service %s is not in the input", name), passAll)
@@ -99,7 +99,7 @@ func (c *converter) selectedBy(service *corev1.Service) []*deployment {
 	}
 	selector := labels.SelectorFromSet(service.Spec.Selector)
 	matched := lists.Filter(c.deployments, func(d *deployment) bool { return selector.Matches(labels.Set(d.typed.Spec.Template.Labels)) })
-	return inNamespace(c, matched, service.Namespace, (*deployment).namespace)
+	return inNamespace(c.namespaces, matched, service.Namespace, (*deployment).namespace)
 }
 
 // targetOf returns the number of the port of the pods; the name if no container has a port of that name.
@@ -136,7 +136,10 @@ func (c *converter) described(kind operatorsv1alpha1.WebhookAdmissionType, name 
 	return d
 }
 
-func (c *converter) convertWebhooks() {
+// webhooks converts webhook configurations.
+type webhooks struct{ *converter }
+
+func (c *webhooks) convert() {
 	c.injected = sets.New[string]()
 	for _, o := range c.objects {
 		kind := operatorsv1alpha1.ValidatingAdmissionWebhook
@@ -155,7 +158,7 @@ func (c *converter) convertWebhooks() {
 }
 
 // checkMetadata reports labels and annotations of a webhook configuration: the manager creates another one.
-func (c *converter) checkMetadata(o *bundle.Object) {
+func (c *webhooks) checkMetadata(o *bundle.Object) {
 	report := func(field string, lost []string) {
 		if len(lost) > 0 {
 			c.report(Warning, o, field, "the manager creates the webhook configuration without them: the bundle lacks "+strings.Join(lost, ", "),
@@ -204,7 +207,7 @@ func injects(o *bundle.Object) bool {
 	return false
 }
 
-func (c *converter) convertConfiguration(o *bundle.Object, kind operatorsv1alpha1.WebhookAdmissionType) {
+func (c *webhooks) convertConfiguration(o *bundle.Object, kind operatorsv1alpha1.WebhookAdmissionType) {
 	written, _, _ := unstructured.NestedSlice(o.Object, "webhooks")
 	bundled := false
 	for i, w := range webhookconfig.Webhooks(o.Typed) {
@@ -226,7 +229,7 @@ var copied = []string{"admissionReviewVersions", "failurePolicy", "matchPolicy",
 
 const lostWebhook = "the webhook is not in the bundle"
 
-func (c *converter) convertWebhook(o *bundle.Object, path string, kind operatorsv1alpha1.WebhookAdmissionType, w admissionregistrationv1.ValidatingWebhook, written map[string]any) {
+func (c *webhooks) convertWebhook(o *bundle.Object, path string, kind operatorsv1alpha1.WebhookAdmissionType, w admissionregistrationv1.ValidatingWebhook, written map[string]any) {
 	service := w.ClientConfig.Service
 	if service == nil {
 		c.report(Error, o, path+".clientConfig.url", fmt.Sprintf("webhook %s is called by a URL: %s", w.Name, lostWebhook),
@@ -285,7 +288,7 @@ func (c *converter) generateName(o *bundle.Object, path, name string) string {
 	return unique
 }
 
-func (c *converter) convertConditions(o *bundle.Object, path, name string, written map[string]any) {
+func (c *webhooks) convertConditions(o *bundle.Object, path, name string, written map[string]any) {
 	conditions, _ := written["matchConditions"].([]any)
 	if len(conditions) == 0 {
 		return
@@ -295,7 +298,7 @@ func (c *converter) convertConditions(o *bundle.Object, path, name string, writt
 		"if the bundle is also for OLM v0, check the conditions in the server of the webhook, too")
 }
 
-func (c *converter) checkSelector(o *bundle.Object, path string, selector *metav1.LabelSelector) {
+func (c *webhooks) checkSelector(o *bundle.Object, path string, selector *metav1.LabelSelector) {
 	if selector == nil || len(selector.MatchLabels) == 0 && len(selector.MatchExpressions) == 0 {
 		return
 	}
