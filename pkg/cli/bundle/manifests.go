@@ -164,7 +164,7 @@ func plain(object runtime.Object) *unstructured.Unstructured {
 
 // unique returns an error for two objects of one name: the second would overwrite the first.
 func unique(all []*unstructured.Unstructured) error {
-	for object := range repeated(all) {
+	for object := range repeated(all, (*unstructured.Unstructured).GetNamespace) {
 		return fmt.Errorf("the bundle has two objects %s %q: keep one", object.GetKind(), object.GetName())
 	}
 	return nil
@@ -172,16 +172,18 @@ func unique(all []*unstructured.Unstructured) error {
 
 // Repeated yields each object with the kind and name of another one, and the first one of them. An installation has one
 // namespace, so namespaces of the objects do not matter.
-func (b *Bundle) Repeated() iter.Seq2[*Object, *Object] { return repeated(b.Objects) }
+func (b *Bundle) Repeated() iter.Seq2[*Object, *Object] {
+	return repeated(b.Objects, func(*Object) string { return "" })
+}
 
 func repeated[T interface {
 	groupkind.Object
 	GetName() string
-}](all []T) iter.Seq2[T, T] {
+}](all []T, namespace func(T) string) iter.Seq2[T, T] {
 	return func(yield func(T, T) bool) {
 		known := map[string]T{}
 		for _, o := range all {
-			key := groupkind.Of(o).String() + " " + o.GetName()
+			key := groupkind.Of(o).String() + " " + namespace(o) + "/" + o.GetName()
 			if first, is := known[key]; !is {
 				known[key] = o
 			} else if !yield(o, first) {

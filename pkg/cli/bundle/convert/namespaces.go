@@ -97,7 +97,7 @@ func (c *converter) checkDeployments() {
 func (c *converter) checkKept(source *bundle.Object, kept *unstructured.Unstructured) {
 	key := groupkind.Of(kept).String() + " " + kept.GetName()
 	if other := c.kept[key]; other != nil {
-		c.report(Error, source, "metadata.name", fmt.Sprintf("the bundle has two objects %s %s, because it has one namespace, and bundle install refuses it: the other one is %s", kept.GetKind(), kept.GetName(), title(other)),
+		c.report(Error, source, "metadata.name", fmt.Sprintf("the bundle has two objects of this kind and name, because it has one namespace, and bundle install refuses it: the other one is %s", title(other)),
 			"remove the object that the operator does not need in its own namespace; otherwise rename one in its sources; and convert again")
 	} else {
 		c.kept[key] = source

@@ -141,8 +141,10 @@ func (r *rbac) give(binding *bundle.Object, to *usedAccount, rules []any) {
 func (r *rbac) find(binding *bundle.Object, ref rbacv1.RoleRef) []*bundle.Object {
 	named := lists.Filter(r.objects, func(o *bundle.Object) bool {
 		switch o.Typed.(type) {
-		case *rbacv1.ClusterRole, *rbacv1.Role:
-			return ref.Kind == o.GetKind() && ref.Name == o.GetName()
+		case *rbacv1.ClusterRole:
+			return ref.Kind == "ClusterRole" && ref.Name == o.GetName()
+		case *rbacv1.Role:
+			return ref.Kind == "Role" && ref.Name == o.GetName()
 		default:
 			return false
 		}

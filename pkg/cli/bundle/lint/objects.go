@@ -10,6 +10,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle/show"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
@@ -40,7 +41,7 @@ applies both, and the last one remains. Remove one, or rename it.`,
 		find: func(s *subject) {
 			for o, first := range s.Repeated() {
 				if o != s.CSVObject && first != s.CSVObject {
-					s.report(o, "metadata.name", fmt.Sprintf("bundle install refuses the bundle: %s also has an object %s %q, and all objects are created in one namespace", first.File, o.GetKind(), o.GetName()),
+					s.report(o, "metadata.name", fmt.Sprintf("bundle install refuses the bundle: %s also has an object %s with the name %q, and all objects are created in one namespace", first.File, groupkind.Of(o), o.GetName()),
 						"remove one, or rename it")
 				}
 			}
