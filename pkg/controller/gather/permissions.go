@@ -98,7 +98,7 @@ func (g *Gatherer) grants(s *decide.Facts, lifted, proven []drift.Object) permis
 		ours[drift.KeyOf(o)] = true
 	}
 	granted := permissions.Grants{
-		CSV: s.CSV, Targets: s.Scope.Namespaces, Roles: map[string]*rbacv1.Role{}, Foreign: map[string]bool{},
+		CSV: s.CSV, Targets: s.Scope.Namespaces, Roles: map[string]*rbacv1.Role{}, Ending: map[string]bool{}, Foreign: map[string]bool{},
 		Access:     g.access(s.CSV, s.Scope.Namespaces, ours),
 		OnlyListed: s.Settings.WithOLM, Listed: listedRoles(s.CSV, g.Caches.Plans, g.Settings.Certificates.ClockSkew),
 		Kept: lists.Map(proven, func(o drift.Object) metav1.Object { return o }),
@@ -106,11 +106,12 @@ func (g *Gatherer) grants(s *decide.Facts, lifted, proven []drift.Object) permis
 	seen := map[string]bool{}
 	for _, account := range csvspec.ServiceAccounts(s.CSV) {
 		for _, b := range g.Caches.RoleBindings.By(informers.BySubject, permissions.SubjectsOf(s.CSV.Namespace, account)[0]) {
-			if b.Namespace != s.CSV.Namespace || seen[b.Name] || s.Upgrade.Ends(b) {
+			if b.Namespace != s.CSV.Namespace || seen[b.Name] {
 				continue
 			}
 			seen[b.Name] = true
 			granted.Bindings = append(granted.Bindings, b)
+			granted.Ending[b.Name] = s.Upgrade.Ends(b)
 			if role := g.Caches.Roles.Get(b.Namespace, b.RoleRef.Name); role != nil {
 				granted.Roles[role.Name] = role
 			}

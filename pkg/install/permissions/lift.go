@@ -25,6 +25,8 @@ type Grants struct {
 	// Roles and Bindings are in the namespace of the CSV.
 	Roles    map[string]*rbacv1.Role
 	Bindings []*rbacv1.RoleBinding
+	// Ending are the names of the bindings that are deleted with a previous version. Until then they are lifted, too.
+	Ending map[string]bool
 	// Access is what the ServiceAccounts may do without the lifted permissions.
 	Access Access
 	// Foreign are objects of other clients, by name or namespace/name.
@@ -54,10 +56,11 @@ func Lift(g Grants) []metav1.Object {
 	return slices.Concat(lifted.roles, lifted.bindings)
 }
 
-// With returns what the ServiceAccounts may do with the objects that are lifted for the CSV. Others end with a previous
-// version.
+// With returns what the ServiceAccounts may do with lifted objects, except for those that end with a previous version.
 func (g Grants) With(lifted []metav1.Object) Access {
-	desired := Lift(g)
+	lasting := g
+	lasting.Bindings = lists.Filter(g.Bindings, func(b *rbacv1.RoleBinding) bool { return !g.Ending[b.Name] })
+	desired := Lift(lasting)
 	return g.Access.With(g.CSV.Namespace, lists.Filter(lifted, func(o metav1.Object) bool {
 		return slices.ContainsFunc(desired, func(want metav1.Object) bool {
 			return reflect.TypeOf(want) == reflect.TypeOf(o) && want.GetName() == o.GetName() && want.GetNamespace() == o.GetNamespace()
