@@ -56,7 +56,7 @@ func Lift(g Grants) []metav1.Object {
 	return slices.Concat(lifted.roles, lifted.bindings)
 }
 
-// With returns what the ServiceAccounts may do with lifted objects, except for those that end with a previous version.
+// With returns what the ServiceAccounts may do with lifted objects. What ends with a previous version does not count.
 func (g Grants) With(lifted []metav1.Object) Access {
 	lasting := g
 	lasting.Bindings = lists.Filter(g.Bindings, func(b *rbacv1.RoleBinding) bool { return !g.Ending[b.Name] })
