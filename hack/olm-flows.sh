@@ -17,7 +17,8 @@ run() {
   . hack/connect.sh
   start_olm
   "$2"
-  go test -C test/olm -count=1 -timeout=30m -v -run '^TestFlows$' . -operator "$1"
+  # With olm-operator, a version may not get on: it is only measured.
+  go test -C test/olm -count=1 -timeout=30m -v -run '^TestFlows$' . -operator "$1" || [[ $1 == olm-operator ]]
 }
 
 main "$@"
