@@ -187,15 +187,15 @@ func (c *Controller) Fill(ctx context.Context) error {
 	return nil
 }
 
-// Run reconciles until the context ends, and then completes the reconciliations in progress.
+// Run reconciles until the context ends, and then completes the reconciliations in progress. It discards the other
+// requests: until Run returns, no other process leads.
 func (c *Controller) Run(ctx context.Context) {
 	c.log.WithField("workers", c.Workers).Info("working")
 	c.metrics.SetLeader(true)
 	defer c.metrics.SetLeader(false)
 	var workers wait.Group
 	for range c.Workers {
-		// A reconciliation that has begun is completed: its context outlives ctx.
-		workers.Start(func() { c.work(context.WithoutCancel(ctx)) })
+		workers.Start(func() { c.work(ctx) })
 	}
 	<-ctx.Done()
 	c.queue.ShutDown()
@@ -214,10 +214,10 @@ func (c *Controller) Synced() bool { return c.caches.Synced() }
 func (c *Controller) work(ctx context.Context) {
 	for {
 		k, stop := c.queue.Get()
-		if stop {
+		if stop || ctx.Err() != nil {
 			return
 		}
-		c.reconcile(ctx, k)
+		c.reconcile(context.WithoutCancel(ctx), k) // completed although the context ends
 		c.queue.Done(k)
 	}
 }

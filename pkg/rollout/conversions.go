@@ -41,14 +41,18 @@ func (f *facts) notNamed(c render.Conversion) bool {
 	return live == nil || !conversion.Calls(live, c)
 }
 
-// upToDate requires the recorded generation: otherwise a late write for an earlier one could succeed.
+// upToDate requires the recorded generation: otherwise a late write for an earlier one could succeed. A delegated
+// conversion must have none: with it, the policy of ADR 61 reverts the caBundle that another client injects.
 func (f *facts) upToDate(live *apiextensionsv1.CustomResourceDefinition, c render.Conversion) bool {
-	is := live.Spec.Conversion.DeepCopy()
+	is, generation := live.Spec.Conversion.DeepCopy(), c.Generation
+	if c.Delegated {
+		generation = 0
+	}
 	if is != nil && is.Webhook != nil && is.Webhook.ClientConfig != nil && f.verifies(live, c) {
 		is.Webhook.ClientConfig.CABundle = c.Spec.Webhook.ClientConfig.CABundle
 	}
 	return equality.Semantic.DeepEqual(is, &c.Spec) && conversion.HasAnnotations(live, c) &&
-		(c.Delegated || registration.AnnotatedGeneration(live) == c.Generation)
+		registration.AnnotatedGeneration(live) == generation
 }
 
 // verifies requires all desired CAs, and no CA that the manager may have retired.

@@ -14,6 +14,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/util/yaml"
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
 	"k8s.io/client-go/tools/record"
@@ -141,4 +142,45 @@ func grantWithOLM(e *env) *rbacv1.ClusterRole {
 		return !apierrors.IsForbidden(err), err
 	})
 	return created
+}
+
+// What another client adds to the policy or to its binding can make it ineffective, and is removed. The manager does not
+// fight without limit.
+func TestCRDPolicyThatOthersExtend(t *testing.T) {
+	e := newEnv(t)
+	policies, bindings := e.kube.AdmissionregistrationV1().MutatingAdmissionPolicies(), e.kube.AdmissionregistrationV1().MutatingAdmissionPolicyBindings()
+	noCRDPolicy(e)
+	m := manageWith(e, cluster.Config(), keepingCRDPolicy, allOfTheCluster)
+	crdPolicyIsActive(e, true)
+	never := []byte(`[{"op": "add", "path": "/spec/matchConditions/-", "value": {"name": "never", "expression": "false"}}]`)
+	conditions := len(kube.Get(e, policies, crdPolicyName).Spec.MatchConditions)
+	repaired := func() (bool, any) {
+		now := kube.Get(e, policies, crdPolicyName).Spec.MatchConditions
+		return len(now) == conditions, now
+	}
+	kube.Patch(e, policies, crdPolicyName, types.JSONPatchType, never)
+	e.eventually("the condition is removed", repaired)
+	kube.Patch(e, bindings, crdPolicyName, types.MergePatchType, []byte(`{"spec": {"matchResources": {"objectSelector": {"matchLabels": {"never": "true"}}}}}`))
+	e.eventually("the selector is removed", func() (bool, any) {
+		resources := kube.Get(e, bindings, crdPolicyName).Spec.MatchResources
+		return resources == nil || len(resources.ObjectSelector.MatchLabels) == 0, resources
+	})
+	crdPolicyIsActive(e, true)
+
+	since := auditEnd(e)
+	e.eventually("the manager does not repair it again", func() (bool, any) {
+		if is, seen := repaired(); !is {
+			return true, seen
+		}
+		kube.Patch(e, policies, crdPolicyName, types.JSONPatchType, never)
+		err := wait.PollUntilContextTimeout(e.ctx, 20*time.Millisecond, time.Second, true, func(context.Context) (bool, error) { is, _ := repaired(); return is, nil })
+		return err != nil, "repaired"
+	})
+	writes := lists.Filter(m.writes(since), func(w string) bool { return strings.Contains(w, "mutatingadmissionpolicies") })
+	if len(writes) == 0 || len(writes) > 10 {
+		t.Errorf("%d repairs: %v", len(writes), writes)
+	}
+	m.stop()
+	e.must(uninstall.Manager(e.ctx, installtest.OrPanic(clients.New(cluster.Config())), logger()))
+	crdPolicyIsActive(e, false)
 }

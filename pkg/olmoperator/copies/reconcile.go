@@ -74,6 +74,9 @@ func (c *Controller) facts(name cache.ObjectName) plan.Facts {
 		return facts
 	}
 	facts.Copy, facts.Original = c.existing(name)
+	if facts.Original {
+		return facts // An original needs no candidates, of which there is one for each namespace with the operator.
+	}
 	for _, csv := range c.originalsNamed(name.Name) {
 		if csv.Namespace == name.Namespace {
 			continue
@@ -130,9 +133,10 @@ func (c *Controller) reconcileCopy(ctx context.Context, name cache.ObjectName) e
 func (c *Controller) keep(name cache.ObjectName, facts plan.Facts) {
 	c.setPending(name, false)
 	switch {
-	case facts.Namespace == nil:
-		c.written.forget(name)
-	case facts.Written.Unseen && facts.Copy == nil:
+	case facts.Copy != nil:
+	case facts.Written.Unseen && facts.Namespace != nil:
 		c.copies.AddAfter(name, unseenFor)
+	default: // It may be the last event: the deletion of a Namespace adds no copies.
+		c.written.forget(name)
 	}
 }

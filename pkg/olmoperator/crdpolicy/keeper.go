@@ -4,6 +4,7 @@ package crdpolicy
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/records"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/olmoperator/crdpolicy/policy"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
@@ -38,11 +40,14 @@ type Keeper struct {
 	// written has what the API server answered to the last writes. An API server of a later version may set other
 	// defaults, which are no reason to write again.
 	written map[string]string
+	// contests limits repairs that another client reverts.
+	contests records.FieldContests
+	now      func() time.Time
 }
 
 // New returns a keeper. The roles are in the caches of the controller.
 func New(kube kubernetes.Interface, roles informers.Store[*rbacv1.ClusterRole], log *logrus.Entry) *Keeper {
-	return &Keeper{Interval: interval, kube: kube, roles: roles, log: log, written: map[string]string{}}
+	return &Keeper{Interval: interval, kube: kube, roles: roles, log: log, written: map[string]string{}, now: time.Now}
 }
 
 // Fill fills nothing: the keeper reads two objects.
@@ -88,10 +93,10 @@ func (k *Keeper) keep(ctx context.Context) error {
 	desired, binding := policy.Policy(), policy.Binding()
 	desired.OwnerReferences = k.owners()
 	binding.OwnerReferences = desired.OwnerReferences
-	if err := apply(ctx, k, policies, desired); err != nil {
+	if err := ensure(ctx, k, policies, desired); err != nil {
 		return err
 	}
-	return apply(ctx, k, bindings, binding)
+	return ensure(ctx, k, bindings, binding)
 }
 
 // owners is empty if the manager has other permissions than those of manifests/with-olm.
@@ -108,7 +113,7 @@ type client[O drift.Object] interface {
 	Patch(ctx context.Context, name string, kind types.PatchType, data []byte, options metav1.PatchOptions, subresources ...string) (O, error)
 }
 
-func apply[O drift.Object](ctx context.Context, k *Keeper, c client[O], desired O) error {
+func ensure[O drift.Object](ctx context.Context, k *Keeper, c client[O], desired O) error {
 	found, err := c.Get(ctx, desired.GetName(), metav1.GetOptions{})
 	if err != nil && !apierrors.IsNotFound(err) {
 		return err
@@ -117,20 +122,36 @@ func apply[O drift.Object](ctx context.Context, k *Keeper, c client[O], desired 
 	if err == nil {
 		live = found
 	}
-	needed, err := policy.Apply(desired, live)
-	if err != nil || !needed || live != nil && k.written[drift.KeyOf(live)] == versionOf(live) {
+	needed, err := policy.Needed(desired, live)
+	if err != nil || needed == policy.Keep || live != nil && k.written[drift.KeyOf(live)] == versionOf(live) {
 		return err
+	}
+	object, fields := records.FieldObject{Title: drift.KeyOf(desired)}, map[string]string{"spec": "the manager's"}
+	if _, until, why := k.contests.Held(object, fields, k.now()); !until.IsZero() {
+		return errors.New(why)
+	}
+	written, err := write(ctx, c, needed, desired, live)
+	if err != nil {
+		return err
+	}
+	k.contests.Wrote(object, fields, k.now())
+	k.written[drift.KeyOf(written)] = versionOf(written)
+	return nil
+}
+
+func write[O drift.Object](ctx context.Context, c client[O], needed policy.Write, desired O, live drift.Object) (written O, err error) {
+	if needed == policy.Replace {
+		patch, err := policy.Replacement(desired, live)
+		if err != nil {
+			return written, err
+		}
+		return c.Patch(ctx, desired.GetName(), types.JSONPatchType, patch, metav1.PatchOptions{FieldManager: wellknown.FieldManager})
 	}
 	body, err := json.Marshal(desired)
 	if err != nil {
-		return err
+		return written, err
 	}
-	written, err := c.Patch(ctx, desired.GetName(), types.ApplyPatchType, body, metav1.PatchOptions{FieldManager: wellknown.FieldManager, Force: new(true)})
-	if err != nil {
-		return err
-	}
-	k.written[drift.KeyOf(written)] = versionOf(written)
-	return nil
+	return c.Patch(ctx, desired.GetName(), types.ApplyPatchType, body, metav1.PatchOptions{FieldManager: wellknown.FieldManager, Force: new(true)})
 }
 
 func versionOf(o drift.Object) string { return string(o.GetUID()) + "/" + o.GetResourceVersion() }

@@ -63,7 +63,20 @@ func (*Releaser) Fill(context.Context) error { return nil }
 // Run reconciles until the context ends.
 func (r *Releaser) Run(ctx context.Context) { r.loop.Run(ctx, workers) }
 
+// byBringer indexes definitions by the ClusterServiceVersions that bring a held change.
+const byBringer = "bringer"
+
+func bringers(o any) (names []string, _ error) {
+	for _, of := range heldversions.Of(o.(*apiextensionsv1.CustomResourceDefinition)).For {
+		names = append(names, of.String())
+	}
+	return names, nil
+}
+
 func (r *Releaser) watch() error {
+	if err := r.caches.CRDs.Informers[0].AddIndexers(cache.Indexers{byBringer: bringers}); err != nil {
+		return err
+	}
 	for informer, changed := range map[cache.SharedIndexInformer]func(before, after drift.Object){
 		r.caches.CRDs.Informers[0]:     func(_, after drift.Object) { r.definitionChanged(after) },
 		r.caches.CSVs.Informers[0]:     r.operatorChanged,
@@ -86,6 +99,8 @@ func (r *Releaser) operatorChanged(before, after drift.Object) {
 	for _, o := range []drift.Object{before, after} {
 		if csv, exists := o.(*operatorsv1alpha1.ClusterServiceVersion); exists && !csv.IsCopied() {
 			r.enqueue(csvspec.RequiredCRDs(csv)...)
+			brought := r.caches.CRDs.By(byBringer, cache.MetaObjectToName(csv).String())
+			r.enqueue(lists.Map(brought, func(crd *apiextensionsv1.CustomResourceDefinition) string { return crd.Name })...)
 		}
 	}
 }

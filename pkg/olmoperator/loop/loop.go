@@ -34,12 +34,12 @@ func (l *Loop) AddAfter(object cache.ObjectName, delay time.Duration) {
 	l.queue.AddAfter(object, delay)
 }
 
-// Run reconciles until the context ends, and then completes the reconciliations in progress.
+// Run reconciles until the context ends, and then completes the reconciliations in progress. It discards the other
+// requests: until Run returns, no other process leads.
 func (l *Loop) Run(ctx context.Context, workers int) {
 	var running wait.Group
 	for range workers {
-		// A reconciliation that has begun is completed: its context outlives ctx.
-		running.Start(func() { l.work(context.WithoutCancel(ctx)) })
+		running.Start(func() { l.work(ctx) })
 	}
 	<-ctx.Done()
 	l.queue.ShutDown()
@@ -49,15 +49,20 @@ func (l *Loop) Run(ctx context.Context, workers int) {
 func (l *Loop) work(ctx context.Context) {
 	for {
 		object, stop := l.queue.Get()
-		if stop {
+		if stop || ctx.Err() != nil {
 			return
 		}
-		if err := l.reconcile(ctx, object); err != nil {
-			l.log.WithField("object", object.String()).WithError(err).Warn("the reconciliation failed and is repeated")
-			l.queue.AddRateLimited(object)
-		} else {
-			l.queue.Forget(object)
-		}
+		l.call(context.WithoutCancel(ctx), object)
 		l.queue.Done(object)
 	}
+}
+
+// call completes a reconciliation: its context outlives that of Run.
+func (l *Loop) call(ctx context.Context, object cache.ObjectName) {
+	if err := l.reconcile(ctx, object); err != nil {
+		l.log.WithField("object", object.String()).WithError(err).Warn("the reconciliation failed and is repeated")
+		l.queue.AddRateLimited(object)
+		return
+	}
+	l.queue.Forget(object)
 }

@@ -34,6 +34,25 @@ func TestFailedReconciliationIsRepeated(t *testing.T) {
 	})
 }
 
+// A process that ends does not reconcile what is queued: it leads until then, and nobody else does.
+func TestQueueIsDiscardedAtTheEnd(t *testing.T) {
+	log, _ := test.NewNullLogger()
+	ctx, cancel := context.WithCancel(t.Context())
+	calls := 0
+	l := New(func(context.Context, cache.ObjectName) error {
+		calls++
+		cancel()
+		return nil
+	}, logrus.NewEntry(log))
+	for _, name := range []string{"a", "b", "c", "d"} {
+		l.Add(cache.NewObjectName("a", name))
+	}
+	l.Run(ctx, 1)
+	if calls != 1 {
+		t.Errorf("%d reconciliations, want 1", calls)
+	}
+}
+
 func TestReconciliationInProgressIsCompleted(t *testing.T) {
 	log, _ := test.NewNullLogger()
 	ctx, cancel := context.WithCancel(t.Context())

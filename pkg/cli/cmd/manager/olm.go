@@ -17,15 +17,17 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/olmoperator/roles"
 )
 
-// allControllers returns the controller that installs operators and, with --with-olm, the others.
+// allControllers returns the controller that installs operators, the one that makes held changes of definitions, and, with
+// --with-olm, the others. The policy that holds changes outlives the flag if its ClusterRole is not deleted. A manager of
+// some namespaces does not know all operators of a definition.
 func allControllers(o runOptions, set clients.Set, c *controller.Controller, registry prometheus.Registerer, events record.EventRecorder, log *logrus.Entry) (olmoperator.Controllers, error) {
-	if !o.withOLM {
+	if len(o.controller.Namespaces) > 0 {
 		return olmoperator.Controllers{c}, nil
 	}
 	caches := c.Caches()
 	versions, err := crdversions.New(set.Extensions, caches, events, log)
-	if err != nil {
-		return nil, err
+	if err != nil || !o.withOLM {
+		return olmoperator.Controllers{c, versions}, err
 	}
 	plans, err := installplans.New(set.OLM, caches, events, log)
 	if err != nil {
