@@ -13,6 +13,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apiextensions "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -173,8 +174,14 @@ func valued(e *env, plural string, versions ...string) *apiextensionsv1.CustomRe
 // newValued creates a definition that is deleted, with its objects, when the test ends.
 func newValued(e *env, plural string, versions ...string) *apiextensionsv1.CustomResourceDefinition {
 	e.Helper()
+	return temporaryDefinition(e, extensions(e), valued(e, plural, versions...))
+}
+
+// temporaryDefinition is deleted, with its objects, when the test ends.
+func temporaryDefinition(e *env, by apiextensions.Interface, manifest *apiextensionsv1.CustomResourceDefinition) *apiextensionsv1.CustomResourceDefinition {
+	e.Helper()
+	created := kube.Create(e, by.ApiextensionsV1().CustomResourceDefinitions(), manifest)
 	client := extensions(e).ApiextensionsV1().CustomResourceDefinitions()
-	created := kube.Create(e, client, valued(e, plural, versions...))
 	e.Cleanup(func() {
 		ctx := context.WithoutCancel(e.ctx)
 		none := []byte(`{"spec": {"conversion": {"strategy": "None", "webhook": null}}}`) // No pod serves any more.

@@ -97,7 +97,7 @@ func writeAsCatalog(e *env, csv string, manifest *apiextensionsv1.CustomResource
 }
 
 func tryAsCatalog(ctx context.Context, e *env, csv string, manifest *apiextensionsv1.CustomResourceDefinition) error {
-	client := extensions(e).ApiextensionsV1().CustomResourceDefinitions()
+	client := catalogOperator().ApiextensionsV1().CustomResourceDefinitions()
 	live, err := client.Get(ctx, manifest.Name, metav1.GetOptions{})
 	if err != nil {
 		return err

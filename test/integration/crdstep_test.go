@@ -30,14 +30,16 @@ import (
 func manageCRDs(e *env, change ...func(*controller.Options)) *manager {
 	e.Helper()
 	noCRDPolicy(e)
-	m := manageWith(e, cluster.Config(), func(set clients.Set, caches *informers.Caches, events record.EventRecorder) olmoperator.Controllers {
-		return olmoperator.Controllers{
-			installtest.OrPanic(crdversions.New(set.Extensions, caches, events, logger())),
-			crdpolicy.New(set.Kube, caches.ClusterRoles, logger()),
-		}
-	}, append(change, func(o *controller.Options) { o.Namespaces = nil })...)
+	m := manageWith(e, cluster.Config(), keepingVersions, append(change, func(o *controller.Options) { o.Namespaces = nil })...)
 	crdPolicyIsActive(e, true)
 	return m
+}
+
+func keepingVersions(set clients.Set, caches *informers.Caches, events record.EventRecorder) olmoperator.Controllers {
+	return olmoperator.Controllers{
+		installtest.OrPanic(crdversions.New(set.Extensions, caches, events, logger())),
+		crdpolicy.New(set.Kube, caches.ClusterRoles, logger()),
+	}
 }
 
 // bundleForms are the forms in which bundles have a definition: without a conversion, with one whose Service does not

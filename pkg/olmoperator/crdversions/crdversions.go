@@ -4,6 +4,7 @@ package crdversions
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -48,6 +49,7 @@ type Releaser struct {
 	log        *logrus.Entry
 	loop       *loop.Loop
 	unready    unready
+	missing    missing
 }
 
 // New returns a releaser that reads the caches of the controller.
@@ -127,6 +129,7 @@ func (r *Releaser) reconcile(ctx context.Context, object cache.ObjectName) error
 	crd := r.caches.CRDs.Get("", object.Name)
 	if crd == nil || crd.DeletionTimestamp != nil {
 		r.unready.forget(object.Name)
+		r.missing.forget(object.Name)
 		return nil
 	}
 	now := time.Now()
@@ -165,9 +168,8 @@ func (r *Releaser) report(crd string, change release.Change) {
 
 func (r *Releaser) facts(crd *apiextensionsv1.CustomResourceDefinition, now time.Time) release.Facts {
 	facts := release.Facts{CRD: crd, Patience: r.Patience}
-	for _, of := range heldversions.Of(crd).For {
-		facts.Missing = facts.Missing || r.caches.CSVs.Get(of.Namespace, of.Name) == nil
-	}
+	missing := slices.ContainsFunc(heldversions.Of(crd).For, func(of types.NamespacedName) bool { return r.caches.CSVs.Get(of.Namespace, of.Name) == nil })
+	facts.MissingSince = r.missing.since(crd.Name, missing, now)
 	facts.Operators = lists.FilterMap(r.caches.CSVs.By(informers.ByCRD, crd.Name), func(csv *operatorsv1alpha1.ClusterServiceVersion) (release.Operator, bool) {
 		return r.operator(csv, crd.Name, now), !csv.IsCopied()
 	})

@@ -35,8 +35,8 @@ type Operator struct {
 type Facts struct {
 	CRD       *apiextensionsv1.CustomResourceDefinition
 	Operators []Operator
-	// Missing is set if a ClusterServiceVersion that brings the change does not exist.
-	Missing bool
+	// MissingSince is since when a ClusterServiceVersion that brings the change does not exist; zero if all exist.
+	MissingSince time.Time
 	// Patience is how long the pods of a conversion webhook may run without being ready before the versions are served
 	// that they may wait for.
 	Patience time.Duration
@@ -90,10 +90,18 @@ func (c Change) why() string {
 	}
 }
 
+// missingLasts is how long a ClusterServiceVersion may be missing: its InstallPlan creates it after the definition. One
+// that was uninstalled stays in the annotations of the definition.
+const missingLasts = 5 * time.Minute
+
 // Decide returns the next change, and when to decide again if nothing else changes; zero for never.
 func Decide(f Facts, now time.Time) (Change, time.Time) {
 	d := decision{Facts: f, held: heldversions.Of(f.CRD), now: now}
+	if end := f.MissingSince.Add(missingLasts); !f.MissingSince.IsZero() && now.Before(end) {
+		d.missing, d.again = true, end
+	}
 	change, again := d.decide()
+	again = earlier(again, d.again)
 	change.Held = d.remaining(change)
 	change.Stale = change.None() && d.isStale(change.Held)
 	return change, again
@@ -101,8 +109,10 @@ func Decide(f Facts, now time.Time) (Change, time.Time) {
 
 type decision struct {
 	Facts
-	held heldversions.Held
-	now  time.Time
+	held    heldversions.Held
+	now     time.Time
+	missing bool      // a ClusterServiceVersion that brings the change may exist soon
+	again   time.Time // when it does not any more
 }
 
 func (d decision) decide() (Change, time.Time) {
@@ -136,7 +146,7 @@ func (d decision) decide() (Change, time.Time) {
 // needsNoConverter reports whether no webhook converts the definition, and no ClusterServiceVersion declares one. One
 // that is being replaced does not count, nor does the policy know one that does not exist yet.
 func (d decision) needsNoConverter() bool {
-	return !d.converted() && !d.Missing && !slices.ContainsFunc(d.Operators, func(o Operator) bool {
+	return !d.converted() && !d.missing && !slices.ContainsFunc(d.Operators, func(o Operator) bool {
 		return csvspec.Converts(o.CSV, d.CRD.Name) >= 0 && !d.isReplaced(o)
 	})
 }
@@ -169,7 +179,7 @@ func (d decision) brings(o Operator, version string) bool {
 	owns := slices.ContainsFunc(o.CSV.Spec.CustomResourceDefinitions.Owned, func(c operatorsv1alpha1.CRDDescription) bool {
 		return c.Name == d.CRD.Name && c.Version == version
 	})
-	return csvspec.Converts(o.CSV, d.CRD.Name) >= 0 && (owns || !d.Missing && slices.Contains(d.held.For, nameOf(o.CSV)))
+	return csvspec.Converts(o.CSV, d.CRD.Name) >= 0 && (owns || !d.missing && slices.Contains(d.held.For, nameOf(o.CSV)))
 }
 
 // ready reports whether versions of an operator can be served. early is the Deployment that may wait for them.

@@ -94,45 +94,51 @@ func TestDecide(t *testing.T) {
 	for name, test := range map[string]struct {
 		crd       *apiextensionsv1.CustomResourceDefinition
 		operators []Operator
-		missing   bool
+		missing   time.Duration // for how long
 		want      string
 		again     time.Time
 	}{
-		"nothing is held": {&apiextensionsv1.CustomResourceDefinition{}, []Operator{old}, false, nothing, time.Time{}},
+		"nothing is held": {&apiextensionsv1.CustomResourceDefinition{}, []Operator{old}, 0, nothing, time.Time{}},
 
-		"the operator that brings it does not exist yet": {held(), nil, true, nothing, time.Time{}},
-		"the previous converter is live":                 {held(converted), []Operator{old}, true, nothing, time.Time{}},
-		"the new version is being installed":             {held(converted), []Operator{old, operator("operator.v2", "v2", installing, replacing("operator.v1"))}, false, nothing, time.Time{}},
-		"the new version was edited":                     {held(converted), []Operator{operator("operator.v2", "v2", edited)}, false, nothing, time.Time{}},
-		"the new version converts": {held(converted), []Operator{old, operator("operator.v2", "v2", replacing("operator.v1"))}, false,
+		"the operator that brings it does not exist yet": {held(), nil, time.Minute, nothing, noon.Add(4 * time.Minute)},
+		"the previous converter is live":                 {held(converted), []Operator{old}, time.Minute, nothing, noon.Add(4 * time.Minute)},
+		"the new version is being installed":             {held(converted), []Operator{old, operator("operator.v2", "v2", installing, replacing("operator.v1"))}, 0, nothing, time.Time{}},
+		"the new version was edited":                     {held(converted), []Operator{operator("operator.v2", "v2", edited)}, 0, nothing, time.Time{}},
+		"the new version converts": {held(converted), []Operator{old, operator("operator.v2", "v2", replacing("operator.v1"))}, 0,
 			"CustomResourceDefinition things.example.com serves v2: the conversion webhook serves", time.Time{}},
-		"it does not list the version": {held(converted), []Operator{operator("operator.v2", "v1")}, false,
+		"it does not list the version": {held(converted), []Operator{operator("operator.v2", "v1")}, 0,
 			"CustomResourceDefinition things.example.com serves v2: the conversion webhook serves", time.Time{}},
-		"an operator of another namespace converts": {held(converted), []Operator{operator("operator.v2", "v2", elsewhere)}, false, nothing, time.Time{}},
-		"no conversion is registered yet":           {held(), []Operator{operator("operator.v2", "v2")}, false, nothing, time.Time{}},
+		"an operator of another namespace converts": {held(converted), []Operator{operator("operator.v2", "v2", elsewhere)}, 0, nothing, time.Time{}},
+		"no conversion is registered yet":           {held(), []Operator{operator("operator.v2", "v2")}, 0, nothing, time.Time{}},
 
-		"another client added the version":                           {held(converted, annotated(wellknown.AnnotationHeldFor, "")), []Operator{old}, false, nothing, time.Time{}},
-		"another client added it, and the operator owns the version": {held(converted, annotated(wellknown.AnnotationHeldFor, "")), []Operator{operator("operator.v1", "v2")}, false, "CustomResourceDefinition things.example.com serves v2: the conversion webhook serves", time.Time{}},
+		"another client added the version":                           {held(converted, annotated(wellknown.AnnotationHeldFor, "")), []Operator{old}, 0, nothing, time.Time{}},
+		"another client added it, and the operator owns the version": {held(converted, annotated(wellknown.AnnotationHeldFor, "")), []Operator{operator("operator.v1", "v2")}, 0, "CustomResourceDefinition things.example.com serves v2: the conversion webhook serves", time.Time{}},
 
-		"served, before it has succeeded": {held(converted, served), []Operator{old, operator("operator.v2", "v2")}, false, "annotations map[olm-webhook-manager.io/held-for:shop/operator.v2 olm-webhook-manager.io/held-storage-version:v2]", time.Time{}},
-		"served, after it has succeeded": {held(converted, served, annotated(wellknown.AnnotationHeldVersions, "")), []Operator{operator("operator.v2", "v2", succeeded)}, false,
+		"served, before it has succeeded": {held(converted, served), []Operator{old, operator("operator.v2", "v2")}, 0, "annotations map[olm-webhook-manager.io/held-for:shop/operator.v2 olm-webhook-manager.io/held-storage-version:v2]", time.Time{}},
+		"served, after it has succeeded": {held(converted, served, annotated(wellknown.AnnotationHeldVersions, "")), []Operator{operator("operator.v2", "v2", succeeded)}, 0,
 			"CustomResourceDefinition things.example.com stores objects in v2: the conversion webhook serves", time.Time{}},
 
-		"no webhook converts": {held(), []Operator{operator("operator.v2", "v2", without)}, false,
+		"a version that was uninstalled": {held(), nil, 5 * time.Minute,
 			"CustomResourceDefinition things.example.com serves v2 and stores objects in v2: no ClusterServiceVersion declares a conversion webhook", time.Time{}},
-		"no webhook converts, and the bundle names one": {held(bundled), []Operator{operator("operator.v2", "v2", without)}, false,
+		"no webhook converts": {held(), []Operator{operator("operator.v2", "v2", without)}, 0,
+			"CustomResourceDefinition things.example.com serves v2 and stores objects in v2: no ClusterServiceVersion declares a conversion webhook", time.Time{}},
+		"no webhook converts, and the bundle names one": {held(bundled), []Operator{operator("operator.v2", "v2", without)}, 0,
 			"CustomResourceDefinition things.example.com serves v2 and stores objects in v2 and has the conversion webhook of the bundle: no ClusterServiceVersion declares a conversion webhook", time.Time{}},
-		"the new version ends the conversion, which is in use": {held(converted), []Operator{old, operator("operator.v2", "v2", without, replacing("operator.v1"))}, false, nothing, time.Time{}},
-		"the new version has ended the conversion": {held(), []Operator{old, operator("operator.v2", "v2", without, replacing("operator.v1"))}, false,
+		"the new version ends the conversion, which is in use": {held(converted), []Operator{old, operator("operator.v2", "v2", without, replacing("operator.v1"))}, 0, nothing, time.Time{}},
+		"the new version has ended the conversion": {held(), []Operator{old, operator("operator.v2", "v2", without, replacing("operator.v1"))}, 0,
 			"CustomResourceDefinition things.example.com serves v2 and stores objects in v2: no ClusterServiceVersion declares a conversion webhook", time.Time{}},
-		"the conversion was set up instead of that of the bundle": {held(converted, served, bundled, annotated(wellknown.AnnotationHeldVersions, ""), annotated(wellknown.AnnotationHeldStorageVersion, "")), []Operator{operator("operator.v2", "v2")}, false, "annotations map[]", time.Time{}},
+		"the conversion was set up instead of that of the bundle": {held(converted, served, bundled, annotated(wellknown.AnnotationHeldVersions, ""), annotated(wellknown.AnnotationHeldStorageVersion, "")), []Operator{operator("operator.v2", "v2")}, 0, "annotations map[]", time.Time{}},
 
-		"pods that may wait for it":       {held(), []Operator{operator("operator.v2", "v2", waiting(40*time.Second))}, false, nothing, noon.Add(20 * time.Second)},
-		"pods that have waited for it":    {held(), []Operator{operator("operator.v2", "v2", waiting(time.Minute))}, false, "CustomResourceDefinition things.example.com serves v2: Deployment server may be waiting for it. Requests in it fail until the conversion webhook serves; converted by Service shop/server-service", time.Time{}},
-		"pods that wait, and a converter": {held(converted), []Operator{operator("operator.v2", "v2", waiting(time.Hour))}, false, "CustomResourceDefinition things.example.com serves v2: Deployment server may be waiting for it. Requests in it fail until the conversion webhook serves", time.Time{}},
+		"pods that may wait for it":       {held(), []Operator{operator("operator.v2", "v2", waiting(40*time.Second))}, 0, nothing, noon.Add(20 * time.Second)},
+		"pods that have waited for it":    {held(), []Operator{operator("operator.v2", "v2", waiting(time.Minute))}, 0, "CustomResourceDefinition things.example.com serves v2: Deployment server may be waiting for it. Requests in it fail until the conversion webhook serves; converted by Service shop/server-service", time.Time{}},
+		"pods that wait, and a converter": {held(converted), []Operator{operator("operator.v2", "v2", waiting(time.Hour))}, 0, "CustomResourceDefinition things.example.com serves v2: Deployment server may be waiting for it. Requests in it fail until the conversion webhook serves", time.Time{}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			change, again := Decide(Facts{CRD: test.crd, Operators: test.operators, Missing: test.missing, Patience: time.Minute}, noon)
+			facts := Facts{CRD: test.crd, Operators: test.operators, Patience: time.Minute}
+			if test.missing > 0 {
+				facts.MissingSince = noon.Add(-test.missing)
+			}
+			change, again := Decide(facts, noon)
 			got := change.Message(things)
 			switch {
 			case change.None():
