@@ -36,19 +36,21 @@ func installsDefinition(e *env, csv string, manifest *apiextensionsv1.CustomReso
 // An InstallPlan installs a definition with several versions. Only the version in which objects are stored is served
 // until the webhook converts: otherwise objects in another version lose their fields.
 func TestCatalogInstallsADefinition(t *testing.T) {
-	e := operating(newEnv(t), allNamespaces)
+	e := newEnv(t)
+	e.group("og", allNamespaces)
 	pod := playConverter(e, "v1", "v2")
 	m := manageCRDs(e)
 	defer m.stop()
 	manifest := valued(e, "gauges", "v1", "v2")
 	crd := installsDefinition(e, e.namespace+"/operator.v1", manifest)
 	e.create(pod.csv("operator.v1", "example.com/server:1", crd.Name, "v1", "v2"))
-	e.reaches("operator.v1", operatorsv1alpha1.CSVPhaseInstalling, operatorsv1alpha1.CSVReasonWaiting)
+	has(e, "server", "operator.v1")
 	m.looksAgain("operator.v1")
 	expect(t, servedVersions(e, crd.Name), "v2")
 	newValue(e, crd, "v2", "seven")
 
 	pod.begins()
+	rolledOut(e, "server", "operator.v1", true)
 	e.succeeds("operator.v1")
 	e.eventually("all versions are served", func() (bool, any) { now := servedVersions(e, crd.Name); return len(now) == 2, now })
 	relabel(e, crd, "v1")
@@ -73,7 +75,8 @@ func TestCatalogInstallsADefinitionWithoutAConverter(t *testing.T) {
 // An uninstalled operator is installed again. Its definition stayed, with the annotation of its first InstallPlan, and
 // its objects were migrated to one version.
 func TestCatalogInstallsADefinitionAgain(t *testing.T) {
-	e := operating(newEnv(t), allNamespaces)
+	e := newEnv(t)
+	e.group("og", allNamespaces)
 	pod := playConverter(e, "v1", "v2")
 	m := manageCRDs(e)
 	defer m.stop()
@@ -85,10 +88,11 @@ func TestCatalogInstallsADefinitionAgain(t *testing.T) {
 	writeAsCatalog(e, e.namespace+"/operator.v1", valued(e, "gauges", "v1", "v2"))
 	expect(t, servedVersions(e, crd.Name), "v2")
 	e.create(pod.csv("operator.v1", "example.com/server:1", crd.Name, "v1", "v2"))
-	e.reaches("operator.v1", operatorsv1alpha1.CSVPhaseInstalling, operatorsv1alpha1.CSVReasonWaiting)
+	has(e, "server", "operator.v1")
 	m.looksAgain("operator.v1")
 	expect(t, servedVersions(e, crd.Name), "v2")
 	pod.begins()
+	rolledOut(e, "server", "operator.v1", true)
 	e.succeeds("operator.v1")
 	e.eventually("all versions are served", func() (bool, any) { now := servedVersions(e, crd.Name); return len(now) == 2, now })
 	relabel(e, crd, "v1")
