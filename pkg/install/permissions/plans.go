@@ -39,8 +39,9 @@ func PlannedRole(csv string, permission operatorsv1alpha1.StrategyDeploymentPerm
 	return base + "-" + hash
 }
 
-// ListedRoles returns the names of the Roles that approved InstallPlans have created for a CSV, or found. An InstallPlan
-// that ended before the CSV was created is for an earlier CSV of that name. skew is the maximum difference of clocks.
+// ListedRoles returns the names of the Roles that approved InstallPlans have created for a CSV, or found. While an
+// InstallPlan is executed, its steps count, too: catalog-operator writes their status at the end. An InstallPlan that
+// ended before the CSV was created is for an earlier CSV of that name. skew is the maximum difference of clocks.
 func ListedRoles(csv *operatorsv1alpha1.ClusterServiceVersion, plans []*operatorsv1alpha1.InstallPlan, skew time.Duration) map[string]bool {
 	listed := map[string]bool{}
 	for _, plan := range plans {
@@ -49,7 +50,7 @@ func ListedRoles(csv *operatorsv1alpha1.ClusterServiceVersion, plans []*operator
 		}
 		for _, step := range RoleSteps(plan) {
 			executed := step.Status == operatorsv1alpha1.StepStatusCreated || step.Status == operatorsv1alpha1.StepStatusPresent
-			if step.Resolving == csv.Name && executed {
+			if step.Resolving == csv.Name && (executed || plan.Status.Phase == operatorsv1alpha1.InstallPlanPhaseInstalling) {
 				listed[step.Resource.Name] = true
 			}
 		}

@@ -69,7 +69,10 @@ func TestListedRoles(t *testing.T) {
 	}{
 		"a Role that was created": {func(*operatorsv1alpha1.InstallPlan) {}, true},
 		"a Role that existed":     {step(func(s *operatorsv1alpha1.Step) { s.Status = operatorsv1alpha1.StepStatusPresent }), true},
-		"a step to do":            {step(func(s *operatorsv1alpha1.Step) { s.Status = operatorsv1alpha1.StepStatusUnknown }), false},
+		"a step to do":            {step(func(s *operatorsv1alpha1.Step) { s.Status = operatorsv1alpha1.StepStatusUnknown }), true},
+		"a step that failed": {func(plan *operatorsv1alpha1.InstallPlan) {
+			plan.Status.Phase, plan.Status.Plan[1].Status = operatorsv1alpha1.InstallPlanPhaseFailed, operatorsv1alpha1.StepStatusUnknown
+		}, false},
 		"another CSV":             {step(func(s *operatorsv1alpha1.Step) { s.Resolving = "till.v1" }), false},
 		"a ClusterRole":           {step(func(s *operatorsv1alpha1.Step) { s.Resource.Kind = "ClusterRole" }), false},
 		"a Role of another group": {step(func(s *operatorsv1alpha1.Step) { s.Resource.Group = "example.com" }), false},
