@@ -1,6 +1,7 @@
 package integration
 
 import (
+	"slices"
 	"testing"
 
 	apiextensions "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
@@ -131,12 +132,17 @@ func TestCAOfAnInjectorIsStored(t *testing.T) {
 	pod.begins()
 	e.succeeds("operator.v1")
 	choose(e, managerv1alpha1.ProviderNone, injectFrom, e.namespace+"/own")
-	e.eventually("the certificate is delegated", func() (bool, any) { s := e.rollout("operator.v1"); return s.Provider == managerv1alpha1.ProviderNone, s })
+	e.eventually("the certificate is delegated", func() (bool, any) {
+		s := e.rollout("operator.v1")
+		return s.Provider == managerv1alpha1.ProviderNone, s
+	})
 	m.settles("operator.v1")
 
 	ca := e.authority("next").pem()
-	bundle := append(conversion(e, crd.Name).Webhook.ClientConfig.CABundle, ca...)
-	editCRD(e, crd.Name, func(c *apiextensionsv1.CustomResourceDefinition) { c.Spec.Conversion.Webhook.ClientConfig.CABundle = bundle })
+	bundle := slices.Concat(conversion(e, crd.Name).Webhook.ClientConfig.CABundle, ca)
+	editCRD(e, crd.Name, func(c *apiextensionsv1.CustomResourceDefinition) {
+		c.Spec.Conversion.Webhook.ClientConfig.CABundle = bundle
+	})
 	installtest.Contains(e, string(conversion(e, crd.Name).Webhook.ClientConfig.CABundle), string(ca))
 }
 

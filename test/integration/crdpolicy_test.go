@@ -93,10 +93,10 @@ func (p *policed) installs(csv string, manifest *apiextensionsv1.CustomResourceD
 // writeAsCatalog reads and then updates a definition, as catalog-operator does.
 func writeAsCatalog(e *env, csv string, manifest *apiextensionsv1.CustomResourceDefinition) {
 	e.Helper()
-	e.must(tryAsCatalog(e.ctx, e, csv, manifest))
+	e.must(tryAsCatalog(e.ctx, csv, manifest))
 }
 
-func tryAsCatalog(ctx context.Context, e *env, csv string, manifest *apiextensionsv1.CustomResourceDefinition) error {
+func tryAsCatalog(ctx context.Context, csv string, manifest *apiextensionsv1.CustomResourceDefinition) error {
 	client := catalogOperator().ApiextensionsV1().CustomResourceDefinitions()
 	live, err := client.Get(ctx, manifest.Name, metav1.GetOptions{})
 	if err != nil {

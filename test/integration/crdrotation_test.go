@@ -34,7 +34,7 @@ func (s *stepping) repeats(csv string, versions ...string) (stop func()) {
 				return
 			case <-tick.C:
 			}
-			if err := tryAsCatalog(ctx, s.env, s.namespace+"/"+csv, forms[i%len(forms)]); err != nil && ctx.Err() == nil && !apierrors.IsConflict(err) {
+			if err := tryAsCatalog(ctx, s.namespace+"/"+csv, forms[i%len(forms)]); err != nil && ctx.Err() == nil && !apierrors.IsConflict(err) {
 				s.Errorf("the step of the definition: %v", err)
 				return
 			}

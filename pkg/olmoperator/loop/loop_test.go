@@ -34,7 +34,7 @@ func TestFailedReconciliationIsRepeated(t *testing.T) {
 	})
 }
 
-// A process that ends does not reconcile what is queued: it leads until then, and nobody else does.
+// A process that ends does not reconcile what is queued: the next leader does.
 func TestQueueIsDiscardedAtTheEnd(t *testing.T) {
 	log, _ := test.NewNullLogger()
 	ctx, cancel := context.WithCancel(t.Context())
