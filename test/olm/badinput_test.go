@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -30,6 +30,14 @@ func TestBadVersions(t *testing.T) {
 			},
 			reports: func(e *env, csv string) {
 				e.condition("volumelabels", operatorsv1alpha1.SubscriptionInstallPlanFailed, "error creating csv "+csv)
+			},
+		},
+		"an object of the bundle cannot be read": {
+			edit: func(b *catalog.Bundle) {
+				b.Others = append(b.Others, &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "spec": "text"}})
+			},
+			reports: func(e *env, _ string) {
+				e.condition("volumelabels", operatorsv1alpha1.SubscriptionInstallPlanFailed, "Kind")
 			},
 		},
 		"a webhook intercepts its own configuration": {
@@ -68,29 +76,44 @@ func TestBadVersions(t *testing.T) {
 	}
 }
 
-// A catalog that does not answer changes nothing of what is installed. The upgrade that it brings later is installed.
+// A catalog that does not answer, or whose content is broken, changes nothing of what is installed. The upgrade that it
+// brings later is installed.
 func TestCatalogThatIsDown(t *testing.T) {
-	e, o := newExample(t, "volumelabels")
-	v1 := e.example(o.bundle).Release("0.1.0")
-	v2 := v1.Release("0.2.0")
-	e.serve(packageOf(catalog.Chain(stable, v1), v1))
-	e.subscribe(operatorsv1alpha1.SubscriptionSpec{Package: v1.Package, Channel: stable})
-	e.installs(v1.Package, v1.Name())
-	load := o.load(e)
+	for name, breaks := range map[string]func(*env){
+		"it does not answer": func(e *env) { e.removeCatalog(e.catalog) },
+		"its content is broken": func(e *env) {
+			e.publishText([]byte(`{"schema": "olm.package", "name": `))
+			e.eventually("opm refuses the content", func() (bool, any) {
+				status := kube.Get(e, kubeClient.CoreV1().Pods(e.namespace), catalogPodName(e.catalog)).Status
+				return len(status.ContainerStatuses) > 0 && status.ContainerStatuses[0].RestartCount > 0, status
+			})
+			e.removeCatalog(e.catalog - 1)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e, o := newExample(t, "volumelabels")
+			v1 := e.example(o.bundle).Release("0.1.0")
+			v2 := v1.Release("0.2.0")
+			e.serve(packageOf(catalog.Chain(stable, v1), v1))
+			e.subscribe(operatorsv1alpha1.SubscriptionSpec{Package: v1.Package, Channel: stable})
+			e.installs(v1.Package, v1.Name())
+			load := o.load(e)
 
-	e.stopCatalog()
-	e.eventually("catalog-operator reports that it is not connected", func() (bool, any) {
-		state := e.connection()
-		return state != connected, state
-	})
-	load.GoesOn(o.answer)
-	e.succeeds(v1.Name())
+			breaks(e)
+			e.eventually("catalog-operator reports that it is not connected", func() (bool, any) {
+				state := e.connection()
+				return state != connected, state
+			})
+			load.GoesOn(o.answer)
+			e.succeeds(v1.Name())
 
-	e.publish(packageOf(catalog.Chain(stable, v1, v2), v1, v2))
-	e.installs(v1.Package, v2.Name())
-	e.isGone(v1.Name())
-	load.GoesOn(o.answer)
-	load.End(calls.Never)
+			e.publish(packageOf(catalog.Chain(stable, v1, v2), v1, v2))
+			e.installs(v1.Package, v2.Name())
+			e.isGone(v1.Name())
+			load.GoesOn(o.answer)
+			load.End(calls.Never)
+		})
+	}
 }
 
 // condition waits until a Subscription has a condition whose message contains a text.
@@ -101,10 +124,4 @@ func (e *env) condition(subscription string, kind operatorsv1alpha1.Subscription
 		c := status.GetCondition(kind)
 		return c.Status == corev1.ConditionTrue && strings.Contains(c.Message, text), status.Conditions
 	})
-}
-
-func (e *env) stopCatalog() {
-	e.Helper()
-	now := metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}
-	e.must(kubeClient.CoreV1().Pods(e.namespace).Delete(e.ctx, catalogPodName(e.catalog), now))
 }

@@ -69,18 +69,32 @@ func (e *env) publish(packages ...catalog.Package) {
 	text, err := catalog.Text(packages...)
 	e.must(err)
 	e.packages = packages
+	before := e.catalog
+	e.publishText(text)
+	name := catalogPodName(e.catalog)
+	e.eventually("pod "+name+" is ready", func() (bool, any) {
+		pod := kube.Get(e, kubeClient.CoreV1().Pods(e.namespace), name)
+		return isReady(pod), pod.Status
+	})
+	e.removeCatalog(before)
+}
+
+// publishText creates a pod with some content of the catalog.
+func (e *env) publishText(text []byte) {
+	e.Helper()
 	e.catalog++
 	name := catalogPodName(e.catalog)
 	kube.Create(e, kubeClient.CoreV1().ConfigMaps(e.namespace), &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Name: name}, Data: map[string]string{catalogFile: string(text)},
 	})
-	pods := kubeClient.CoreV1().Pods(e.namespace)
-	kube.Create(e, pods, catalogPod(name))
-	e.eventually("pod "+name+" is ready", func() (bool, any) {
-		pod := kube.Get(e, pods, name)
-		return isReady(pod), pod.Status
-	})
-	if err := pods.Delete(e.ctx, catalogPodName(e.catalog-1), metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}); !apierrors.IsNotFound(err) {
+	kube.Create(e, kubeClient.CoreV1().Pods(e.namespace), catalogPod(name))
+}
+
+// removeCatalog deletes the pod with some content, if it exists.
+func (e *env) removeCatalog(number int) {
+	e.Helper()
+	now := metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}
+	if err := kubeClient.CoreV1().Pods(e.namespace).Delete(e.ctx, catalogPodName(number), now); !apierrors.IsNotFound(err) {
 		e.must(err)
 	}
 }

@@ -31,16 +31,16 @@ type flow struct {
 // An operator is installed from a catalog, upgraded, upgraded to a version that fails, and to one that replaces that.
 // Then its Subscription and its version are deleted. No call fails. hack/olm-flows.sh measures the same with olm-operator.
 func TestFlows(t *testing.T) {
-	for name, test := range map[string]struct {
-		namespace string
-		flow      func(*env) flow
-	}{
-		"admission":  {"volumelabels", admissionFlow},
-		"conversion": {"crdconversion", conversionFlow},
-	} {
+	flows := map[string]func(*env) flow{"crdconversion": conversionFlow}
+	for name, o := range examples {
+		flows[name] = o.flow
+	}
+	for name, flow := range flows {
 		t.Run(name, func(t *testing.T) {
-			e := newEnv(t, test.namespace, operatorsv1.OperatorGroupSpec{UpgradeStrategy: operatorsv1.UpgradeStrategyUnsafeFailForward})
-			f := test.flow(e)
+			group := examples[name].group
+			group.UpgradeStrategy = operatorsv1.UpgradeStrategyUnsafeFailForward
+			e := newEnv(t, name, group)
+			f := flow(e)
 			m := e.measure()
 			f.run(e, m)
 			m.end(f.uncovered)
@@ -92,9 +92,10 @@ func (f flow) run(e *env, m *measurement) {
 	})
 }
 
-func admissionFlow(e *env) flow {
-	o := examples["volumelabels"]
-	o.prepare(e)
+func (o operator) flow(e *env) flow {
+	if o.prepare != nil {
+		o.prepare(e)
+	}
 	v1 := e.example(o.bundle).Release("0.1.0")
 	return flow{
 		versions:  [4]catalog.Bundle{v1, v1.Release("0.2.0"), v1.Release("0.3.0", catalog.NeverReady, catalog.FailsSoon), v1.Release("0.4.0")},

@@ -24,7 +24,7 @@ func (e *env) leavesNothing() {
 	e.eventually("nothing of the operator is left", func() (bool, any) {
 		var left []string
 		for _, resource := range owned {
-			list, err := dynamicClient.Resource(resource).List(e.ctx, metav1.ListOptions{LabelSelector: "olm.owner.kind=ClusterServiceVersion,olm.owner.namespace=" + e.namespace})
+			list, err := dynamicClient.Resource(resource).List(e.ctx, metav1.ListOptions{LabelSelector: ofVersionsIn(e.namespace)})
 			e.must(err)
 			for _, o := range list.Items {
 				left = append(left, resource.Resource+" "+o.GetNamespace()+"/"+o.GetName())
@@ -32,4 +32,9 @@ func (e *env) leavesNothing() {
 		}
 		return len(left) == 0, left
 	})
+}
+
+// ofVersionsIn selects what belongs to the ClusterServiceVersions of a Namespace.
+func ofVersionsIn(namespace string) string {
+	return "olm.owner.kind=ClusterServiceVersion,olm.owner.namespace=" + namespace
 }
