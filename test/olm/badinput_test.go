@@ -37,7 +37,7 @@ func TestBadVersions(t *testing.T) {
 				b.Others = append(b.Others, &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "spec": "text"}})
 			},
 			reports: func(e *env, _ string) {
-				e.condition("volumelabels", operatorsv1alpha1.SubscriptionInstallPlanFailed, "Kind")
+				e.condition("volumelabels", operatorsv1alpha1.SubscriptionResolutionFailed, "Object 'Kind' is missing")
 			},
 		},
 		"a webhook intercepts its own configuration": {
