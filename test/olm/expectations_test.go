@@ -1,6 +1,7 @@
 package olm
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -10,7 +11,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
@@ -92,12 +92,15 @@ func (e *env) copies(csv string) {
 		})
 	}
 	isCopied(true)
-	const name = "cluster" // the only OLMConfig that counts
-	kube.CreateTemporary(e, olmClient.OLMConfigs(), &operatorsv1.OLMConfig{
-		ObjectMeta: metav1.ObjectMeta{Name: name},
-		Spec:       operatorsv1.OLMConfigSpec{Features: &operatorsv1.Features{DisableCopiedCSVs: new(true)}},
-	})
+	e.disablesCopies(true)
+	e.Cleanup(func() { e.disablesCopies(false) })
 	isCopied(false)
-	kube.Patch(e, olmClient.OLMConfigs(), name, types.MergePatchType, []byte(`{"spec":{"features":{"disableCopiedCSVs":false}}}`))
+	e.disablesCopies(false)
 	isCopied(true)
+}
+
+// disablesCopies changes the OLMConfig of the cluster, which catalog-operator creates.
+func (e *env) disablesCopies(disabled bool) {
+	e.Helper()
+	kube.Patch(e, olmClient.OLMConfigs(), "cluster", types.MergePatchType, fmt.Appendf(nil, `{"spec":{"features":{"disableCopiedCSVs":%t}}}`, disabled))
 }
