@@ -156,6 +156,32 @@ func TestOperatorObject(t *testing.T) {
 	expect(t, unused, "list operators") // of API servers that do not stream lists
 }
 
+// catalog-operator executes an InstallPlan again from its first step if another client has changed it meanwhile.
+func TestExecutedInstallPlanIsNotLabelled(t *testing.T) {
+	e := newEnvInPlaceOfOLM(t)
+	defineOperators(e)
+	plan(e, "operator.v1", nil)
+	plans := e.olm.InstallPlans(e.namespace)
+	executed := kube.Get(e, plans, "install-operator.v1")
+	executed.Status.Phase = operatorsv1alpha1.InstallPlanPhaseInstalling
+	executed = kube.UpdateStatus(e, plans, executed)
+	manageInPlaceOfOLM(e)
+	subscribe(e, nil)
+	e.install(csv("operator.v1", "server"))
+	installs(e, "operator.v1", executed.Name)
+	e.eventually("the Operator refers to the version", func() (bool, any) {
+		all := references(e)
+		return slices.Contains(all, "ClusterServiceVersion operator.v1 Succeeded=True"), all
+	})
+
+	executed.Status.Phase = operatorsv1alpha1.InstallPlanPhaseComplete
+	kube.UpdateStatus(e, plans, executed) // it fails if the InstallPlan has changed
+	e.eventually("the Operator refers to the InstallPlan", func() (bool, any) {
+		all := references(e)
+		return slices.Contains(all, "InstallPlan "+executed.Name), all
+	})
+}
+
 // usedElsewhere are resources of manifests/with-olm whose permissions other tests compare with what is used:
 // TestClusterProxy, TestCRDPolicyIsKept, TestCopiesInAllNamespaces, and the tests of installation by an account.
 var usedElsewhere = sets.New("proxies", "serviceaccounts", "mutatingadmissionpolicies", "clusterserviceversions", "olmconfigs", "olmconfigs/status")

@@ -16,7 +16,7 @@ import (
 )
 
 // reconcileSubscription labels a Subscription, the ClusterServiceVersion that it installed, and its latest InstallPlan.
-// Earlier InstallPlans lose the label.
+// Earlier InstallPlans lose the label. An InstallPlan that is executed is not changed.
 func (c *Controller) reconcileSubscription(ctx context.Context, object cache.ObjectName) error {
 	s := c.own.subscriptions.Get(object.Namespace, object.Name)
 	if s == nil || s.Spec == nil || s.Spec.Package == "" {
@@ -43,9 +43,11 @@ func (c *Controller) labelPlans(ctx context.Context, l *labeller, s *operatorsv1
 	}
 	k := c.kinds.of(installPlans)
 	for _, plan := range c.caches.Plans.In(s.Namespace) {
-		if plan.Name == latest.Name {
+		switch {
+		case component.IsExecuted(plan): // the change of its phase is an event
+		case plan.Name == latest.Name:
 			l.add(ctx, k, plan, label)
-		} else {
+		default:
 			l.remove(ctx, k, plan, label)
 		}
 	}

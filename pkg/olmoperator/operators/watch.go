@@ -89,21 +89,32 @@ func (c *Controller) subscriptionChanged(_, after drift.Object) {
 	}
 }
 
-// planChanged enqueues the Subscriptions of an InstallPlan that is created or has lost a label, and the
+// planChanged enqueues the Subscriptions of an InstallPlan that is created or executed, or has lost a label, and the
 // ClusterServiceVersions for which it has created roles or bindings.
 func (c *Controller) planChanged(before, after drift.Object) {
 	if after == nil {
 		return
 	}
 	plan := after.(*operatorsv1alpha1.InstallPlan)
-	if before == nil || !sameMetadata(before, after) {
-		for _, s := range c.own.subscriptions.By(byPlan, cache.MetaObjectToName(plan).String()) {
-			c.subscriptions.Add(cache.MetaObjectToName(s))
-		}
+	if before == nil || !sameMetadata(before, after) || component.IsExecuted(before.(*operatorsv1alpha1.InstallPlan)) != component.IsExecuted(plan) {
+		c.enqueueSubscriptionsOf(plan)
 	}
 	if before == nil || !equality.Semantic.DeepEqual(before.(*operatorsv1alpha1.InstallPlan).Status.Plan, plan.Status.Plan) {
 		for _, step := range plan.Status.Plan {
 			c.versions.Add(cache.NewObjectName(plan.Namespace, step.Resolving))
+		}
+	}
+}
+
+// enqueueSubscriptionsOf enqueues the Subscriptions that name an InstallPlan as their latest, and those that did before:
+// they are the owners of an InstallPlan.
+func (c *Controller) enqueueSubscriptionsOf(plan *operatorsv1alpha1.InstallPlan) {
+	for _, s := range c.own.subscriptions.By(byPlan, cache.MetaObjectToName(plan).String()) {
+		c.subscriptions.Add(cache.MetaObjectToName(s))
+	}
+	for _, owner := range plan.OwnerReferences {
+		if owner.Kind == operatorsv1alpha1.SubscriptionKind {
+			c.subscriptions.Add(cache.NewObjectName(plan.Namespace, owner.Name))
 		}
 	}
 }

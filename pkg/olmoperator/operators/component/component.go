@@ -8,6 +8,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
@@ -59,3 +61,14 @@ func Missing(owner, object map[string]string) []string {
 
 // CanExist reports whether an Operator can have a name. Labels allow more characters than names.
 func CanExist(operator string) bool { return len(validation.IsDNS1123Subdomain(operator)) == 0 }
+
+// IsExecuted reports whether catalog-operator works on an InstallPlan. If another client changes the InstallPlan
+// meanwhile, catalog-operator cannot write its status, and executes all steps again.
+func IsExecuted(plan *operatorsv1alpha1.InstallPlan) bool {
+	switch plan.Status.Phase {
+	case operatorsv1alpha1.InstallPlanPhaseRequiresApproval, operatorsv1alpha1.InstallPlanPhaseComplete, operatorsv1alpha1.InstallPlanPhaseFailed:
+		return false
+	default:
+		return true
+	}
+}

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
@@ -36,5 +38,15 @@ func TestOperatorsOf(t *testing.T) {
 func TestCanExist(t *testing.T) {
 	for operator, want := range map[string]bool{"etcd.shop": true, "Upper.shop": false, "a_b.shop": false, "": false} {
 		installtest.Same(t, "an Operator can be called "+operator, want, CanExist(operator))
+	}
+}
+
+func TestIsExecuted(t *testing.T) {
+	for phase, want := range map[operatorsv1alpha1.InstallPlanPhase]bool{
+		"": true, operatorsv1alpha1.InstallPlanPhasePlanning: true, operatorsv1alpha1.InstallPlanPhaseInstalling: true,
+		operatorsv1alpha1.InstallPlanPhaseRequiresApproval: false, operatorsv1alpha1.InstallPlanPhaseComplete: false, operatorsv1alpha1.InstallPlanPhaseFailed: false,
+	} {
+		plan := &operatorsv1alpha1.InstallPlan{Status: operatorsv1alpha1.InstallPlanStatus{Phase: phase}}
+		installtest.Same(t, "an InstallPlan is executed in phase "+string(phase), want, IsExecuted(plan))
 	}
 }
