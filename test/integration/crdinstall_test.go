@@ -17,6 +17,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/heldversions"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/olmoperator/crdpolicy/policy"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
@@ -116,6 +117,17 @@ func TestHeldVersionOfALateOperator(t *testing.T) {
 	e.eventually("the manager has seen the definition", func() (bool, any) { now := servedVersions(e, crd.Name); return len(now) == 1, now })
 	frozen.thaw()
 	e.eventually("the version is served", func() (bool, any) { now := servedVersions(e, crd.Name); return len(now) == 2, now })
+}
+
+// A manager that was started without --with-olm makes the changes that the policy, which is left, holds.
+func TestHeldVersionsWithoutWithOLM(t *testing.T) {
+	e := operating(newEnv(t), allNamespaces)
+	applyCRDPolicy(e, policy.Policy())
+	crd := installsDefinition(e, e.namespace+"/operator.v1", valued(e, "gauges", "v1", "v2"))
+	expect(t, servedVersions(e, crd.Name), "v2")
+	e.create(csv("operator.v1", "server"))
+	cluster.RunManager(t, nil, "--health-bind-address=", "--metrics-bind-address=")
+	e.eventually("all versions are served", func() (bool, any) { now := servedVersions(e, crd.Name); return len(now) == 2, now })
 }
 
 // The provider none has the administrator inject the CA. The policy keeps only conversions whose CA is the manager's.
