@@ -21,15 +21,15 @@ import (
 // this for that webhook, and on the Subscription. The InstallPlan continues when that operator is uninstalled.
 func TestInstallPlanThatAWebhookBlocks(t *testing.T) {
 	const deployment = "projectpolicy-webhook"
+	e, o := newExample(t, "volumelabels")
+	v1 := e.example(o.bundle).Release("0.1.0")
+	e.serve(packageOf(catalog.Chain(stable, v1), v1))
+
 	blocking := newEnv(t, "projectpolicy", operatorsv1.OperatorGroupSpec{})
 	policy := blocking.example("projectpolicy/bundle").Release("0.1.0", interceptServiceAccounts)
 	blocking.serve(packageOf(catalog.Chain(stable, policy), policy))
 	blocking.subscribe(operatorsv1alpha1.SubscriptionSpec{Package: policy.Package, Channel: stable})
 	blocking.installs(policy.Package, policy.Name())
-
-	e, o := newExample(t, "volumelabels")
-	v1 := e.example(o.bundle).Release("0.1.0")
-	e.serve(packageOf(catalog.Chain(stable, v1), v1))
 	blocking.scales(deployment, 0)
 	e.subscribe(operatorsv1alpha1.SubscriptionSpec{Package: v1.Package, Channel: stable})
 	blocking.eventually("the WebhookRollout names the InstallPlan", func() (bool, any) {

@@ -1,6 +1,7 @@
 package olm
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -93,7 +94,10 @@ func (e *env) copies(csv string) {
 	}
 	isCopied(true)
 	e.disablesCopies(true)
-	e.Cleanup(func() { e.disablesCopies(false) })
+	e.Cleanup(func() {
+		e.ctx = context.WithoutCancel(e.ctx)
+		e.disablesCopies(false)
+	})
 	isCopied(false)
 	e.disablesCopies(false)
 	isCopied(true)
