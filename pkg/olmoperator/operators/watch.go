@@ -9,6 +9,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/olmoperator/operators/component"
@@ -106,14 +107,14 @@ func (c *Controller) planChanged(before, after drift.Object) {
 	}
 }
 
-// enqueueSubscriptionsOf enqueues the Subscriptions that name an InstallPlan as their latest, and those that did before:
-// they are the owners of an InstallPlan.
+// enqueueSubscriptionsOf enqueues the Subscriptions that name an InstallPlan as their latest, and its owners: they named
+// it before.
 func (c *Controller) enqueueSubscriptionsOf(plan *operatorsv1alpha1.InstallPlan) {
 	for _, s := range c.own.subscriptions.By(byPlan, cache.MetaObjectToName(plan).String()) {
 		c.subscriptions.Add(cache.MetaObjectToName(s))
 	}
 	for _, owner := range plan.OwnerReferences {
-		if owner.Kind == operatorsv1alpha1.SubscriptionKind {
+		if groupkind.IsOwner(owner, groupkind.Subscription) {
 			c.subscriptions.Add(cache.NewObjectName(plan.Namespace, owner.Name))
 		}
 	}
