@@ -12,14 +12,24 @@ import (
 )
 
 // ProvidedAPIs returns the annotation olm.providedAPIs: the kinds that operators of the namespace own,
-// sorted. Copies, deleted operators, and operators that may not provide their APIs in the group do not count.
-func ProvidedAPIs(csvs []*operatorsv1alpha1.ClusterServiceVersion) string {
+// sorted. An operator without a phase adds none, because it may conflict with another group, but keeps those that the group
+// has.
+func ProvidedAPIs(group *operatorsv1.OperatorGroup, csvs []*operatorsv1alpha1.ClusterServiceVersion) string {
 	claimants := lists.Map(csvs, func(csv *operatorsv1alpha1.ClusterServiceVersion) Claimant { return Claimant{CSV: csv} })
-	return strings.Join(ProvidedBy(claimants), ",")
+	annotated := AnnotatedAPIs(group)
+	kept := lists.Filter(owned(lists.Filter(claimants, Claimant.isNew)), func(kind string) bool { return slices.Contains(annotated, kind) })
+	return strings.Join(lists.Sorted(append(ProvidedBy(claimants), kept...)), ",")
 }
 
-// ProvidedBy returns the same as a list, with the kinds of existing definitions.
+func (c Claimant) isNew() bool { return c.CSV.Status.Phase == operatorsv1alpha1.CSVPhaseNone }
+
+// ProvidedBy returns the kinds that operators with a phase own, sorted, with the kinds of existing definitions.
 func ProvidedBy(claimants []Claimant) []string {
+	return owned(lists.Filter(claimants, func(c Claimant) bool { return !c.isNew() }))
+}
+
+// owned omits copies, deleted operators, and operators that may not provide their APIs in the group.
+func owned(claimants []Claimant) []string {
 	var kinds []string
 	for _, c := range claimants {
 		if !c.CSV.IsCopied() && c.CSV.DeletionTimestamp == nil && !outsider(c.CSV) {

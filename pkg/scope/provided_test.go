@@ -12,6 +12,7 @@ import (
 func TestProvidedAPIs(t *testing.T) {
 	owning := func(change func(*operatorsv1alpha1.ClusterServiceVersion), crds ...string) *operatorsv1alpha1.ClusterServiceVersion {
 		csv := &operatorsv1alpha1.ClusterServiceVersion{}
+		csv.Status.Phase = operatorsv1alpha1.CSVPhasePending
 		for _, name := range crds {
 			csv.Spec.CustomResourceDefinitions.Owned = append(csv.Spec.CustomResourceDefinitions.Owned, operatorsv1alpha1.CRDDescription{Name: name, Version: "v1", Kind: "Pond"})
 		}
@@ -61,9 +62,23 @@ func TestProvidedAPIs(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			same(t, "provided APIs", test.want, ProvidedAPIs(test.csvs))
+			same(t, "provided APIs", test.want, ProvidedAPIs(groupOf("a"), test.csvs))
 		})
 	}
+}
+
+// Whether an operator conflicts with another group is decided with its first phase.
+func TestProvidedAPIsOfANewOperator(t *testing.T) {
+	operator := &operatorsv1alpha1.ClusterServiceVersion{}
+	operator.Spec.CustomResourceDefinitions.Owned = []operatorsv1alpha1.CRDDescription{
+		{Name: "ponds.a.example.com", Version: "v1", Kind: "Pond"}, {Name: "ponds.b.example.com", Version: "v1", Kind: "Pond"},
+	}
+	csvs := []*operatorsv1alpha1.ClusterServiceVersion{operator}
+	group := groupOf("a")
+	same(t, "APIs that it adds", "", ProvidedAPIs(group, csvs))
+	group.Annotations = map[string]string{"olm.providedAPIs": "Pond.v1.b.example.com,Lake.v1.c.example.com"}
+	same(t, "APIs that it keeps", "Pond.v1.b.example.com", ProvidedAPIs(group, csvs))
+	same(t, "kinds of its own", 0, len(ProvidedBy([]Claimant{{CSV: operator}})))
 }
 
 func TestProvidedAPIsDiffer(t *testing.T) {

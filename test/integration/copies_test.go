@@ -384,3 +384,29 @@ func TestDisabledCopiesOfSeveralNamespaces(t *testing.T) {
 	e.install(described("operator.v1", "server"))
 	copied(e, "operator.v1", one)
 }
+
+// A Namespace is deleted, and its copy is written before the cache shows that.
+func TestCopyInADeletedNamespace(t *testing.T) {
+	e := operating(newEnv(t), allNamespaces)
+	definition := kube.CreateTemporary(e, extensions(e).ApiextensionsV1().CustomResourceDefinitions(), crds.OLMConfig())
+	e.must(kube.WaitUntilServed(e.ctx, extensions(e), definition.Name))
+	kube.Create(e, e.olm.OLMConfigs(), &operatorsv1.OLMConfig{ObjectMeta: metav1.ObjectMeta{Name: "cluster"}, Spec: disablingCopies(false)})
+	one, deleted := neighbour(e), newNamespace(e, "", nil)
+	frozen := e.freezer("/api/v1/namespaces")
+	copyingThrough(e, frozen.config)
+	e.install(described("operator.v1", "server"))
+	copied(e, "operator.v1", one)
+	const complete = "Copied CSVs are enabled and present across the cluster"
+	e.configReports("CopiedCSVsEnabled", metav1.ConditionFalse, complete)
+	frozen.freeze()
+	defer frozen.thaw()
+	e.must(e.kube.CoreV1().Namespaces().Delete(e.ctx, deleted, metav1.DeleteOptions{}))
+	e.install(described("second.v1", "second"))
+	copied(e, "second.v1", one)
+	e.eventually("a copy is missing", func() (bool, any) {
+		conditions := kube.Get(e, e.olm.OLMConfigs(), "cluster").Status.Conditions
+		return conditions[0].Message != complete, conditions
+	})
+	frozen.thaw()
+	e.configReports("CopiedCSVsEnabled", metav1.ConditionFalse, complete)
+}

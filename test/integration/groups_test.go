@@ -9,6 +9,7 @@ import (
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
@@ -149,6 +150,28 @@ func TestProvidedAPIs(t *testing.T) {
 			tellsOf(e, test.after)
 		})
 	}
+}
+
+// An operator that conflicts with an operator of another group is never among the APIs of its own.
+func TestProvidedAPIsOfAConflict(t *testing.T) {
+	e := newParallelEnv(t)
+	other := neighbour(e)
+	e.group("og", namespaces(e.namespace, other.namespace))
+	other.group("og", namespaces(other.namespace))
+	e.runDeployments()
+	e.manage(func(o *controller.Options) { o.Namespaces = []string{e.namespace, other.namespace} })
+	define(e, e.namespace+".example.com", "v1")
+	owning := func(name string) *operatorsv1alpha1.ClusterServiceVersion {
+		c := csv(name, "server")
+		c.Spec.CustomResourceDefinitions.Owned = []operatorsv1alpha1.CRDDescription{{Name: "ponds." + e.namespace + ".example.com", Version: "v1", Kind: "Pond"}}
+		return c
+	}
+	e.install(owning("operator.v1"))
+	tellsOf(e, "Pond.v1."+e.namespace+".example.com")
+	other.create(owning("operator.v1"))
+	other.reaches("operator.v1", operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonInterOperatorGroupOwnerConflict)
+	_, annotated := kube.Get(e, e.olm.OperatorGroups(other.namespace), "og").Annotations["olm.providedAPIs"]
+	same(t, "the group with the conflict has had APIs", annotated, false)
 }
 
 func provide(e *env, apis string) {

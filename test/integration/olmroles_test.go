@@ -16,7 +16,6 @@ import (
 	"k8s.io/client-go/util/retry"
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
-	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
@@ -295,7 +294,6 @@ func TestOperatorWithoutACatalog(t *testing.T) {
 	e.install(needs(c, "account"))
 	m.emits("Warning ClusterRoleNotWritten no ClusterRoles for users of CustomResourceDefinition " + crd.Name)
 	kube.CreateTemporary(e, e.kube.RbacV1().ClusterRoleBindings(), &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: role.Name}, Subjects: accountAsSubject(e), RoleRef: role})
-	e.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) { c.Spec.DisplayName = "Gears" })
 	becomes(e, "the ClusterRoles of the API", func() []string { return rolesOfAPI(e, crd.Name+"-v1-") }, []string{"admin", "crdview", "edit", "view"})
 }
 

@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
+	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
 	"k8s.io/client-go/util/retry"
 
 	"github.com/operator-framework/api/crds"
@@ -180,6 +181,48 @@ func TestExecutedInstallPlanIsNotLabelled(t *testing.T) {
 		all := references(e)
 		return slices.Contains(all, "InstallPlan "+executed.Name), all
 	})
+}
+
+// Two Subscriptions of one package have an InstallPlan each, and each is an owner of both: catalog-operator creates the second
+// InstallPlan before the ClusterServiceVersion of the first exists.
+func TestTwoSubscriptionsOfAPackage(t *testing.T) {
+	e := newEnvInPlaceOfOLM(t)
+	defineInstallPlans(e)
+	m := manageInPlaceOfOLM(e)
+	subscriptions, plans := e.olm.Subscriptions(e.namespace), e.olm.InstallPlans(e.namespace)
+	names := []string{"operator", "second"}
+	var owners []metav1.OwnerReference
+	for _, name := range names {
+		s := kube.Create(e, subscriptions, &operatorsv1alpha1.Subscription{
+			ObjectMeta: named(name), Spec: &operatorsv1alpha1.SubscriptionSpec{CatalogSource: "catalog", CatalogSourceNamespace: e.namespace, Package: "operator"},
+		})
+		owners = append(owners, *metav1.NewControllerRef(s, operatorsv1alpha1.SchemeGroupVersion.WithKind(operatorsv1alpha1.SubscriptionKind)))
+		owners[len(owners)-1].Controller = nil
+	}
+	e.install(csv("operator.v1", "server"))
+	for _, name := range names {
+		plan(e, name, nil)
+		p := kube.Get(e, plans, "install-"+name)
+		p.OwnerReferences = owners
+		kube.Update(e, plans, p)
+		s := kube.Get(e, subscriptions, name)
+		s.Status.InstalledCSV, s.Status.LastUpdated = "operator.v1", metav1.Now()
+		s.Status.InstallPlanRef = &corev1.ObjectReference{Namespace: e.namespace, Name: p.Name}
+		kube.UpdateStatus(e, subscriptions, s)
+	}
+	for _, name := range names {
+		e.eventually("the InstallPlan has the label", func() (bool, any) {
+			labels := kube.Get(e, plans, "install-"+name).Labels
+			_, labelled := labels[e.component()]
+			return labelled, labels
+		})
+	}
+	kube.Patch(e, plans, "install-operator", types.MergePatchType, []byte(`{"metadata":{"labels":{"probe":""}}}`)) // both are reconciled again
+	e.install(csv("other.v1", "other"))
+	patches := slices.DeleteFunc(m.audited(m.started), func(r auditv1.Event) bool { return r.Verb != "patch" || r.ObjectRef.Resource != "installplans" })
+	if len(patches) > 3 { // the label of each, and one removed before the second was named
+		t.Errorf("%d patches of InstallPlans", len(patches))
+	}
 }
 
 // usedElsewhere are resources of manifests/with-olm whose permissions other tests compare with what is used:

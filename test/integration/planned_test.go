@@ -2,6 +2,7 @@ package integration
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -10,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/csvstatus"
@@ -142,4 +144,58 @@ func disappearsWithItsOwner(e *env, role string) {
 	e.Helper()
 	e.must(e.kube.RbacV1().RoleBindings(e.namespace).Delete(e.ctx, role, metav1.DeleteOptions{}))
 	e.must(e.kube.RbacV1().Roles(e.namespace).Delete(e.ctx, role, metav1.DeleteOptions{}))
+}
+
+// The ClusterRole of a lifted Role proves that an InstallPlan listed it, when the targets of the group change after
+// catalog-operator has deleted the InstallPlan.
+func TestTargetsChangeAfterTheInstallPlan(t *testing.T) {
+	for name, test := range map[string]struct {
+		first, next func(e *env, other, joining string) operatorsv1.OperatorGroupSpec
+		back        bool
+	}{
+		"a namespace joins": {
+			first: func(e *env, other, _ string) operatorsv1.OperatorGroupSpec { return namespaces(e.namespace, other) },
+			next: func(e *env, other, joining string) operatorsv1.OperatorGroupSpec {
+				return namespaces(e.namespace, other, joining)
+			},
+		},
+		"all namespaces, one, and all again": {
+			first: func(*env, string, string) operatorsv1.OperatorGroupSpec { return allNamespaces },
+			next:  func(e *env, _, _ string) operatorsv1.OperatorGroupSpec { return namespaces(e.namespace) },
+			back:  true,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := newParallelEnv(t)
+			defineInstallPlans(e)
+			other, joining := newNamespace(e, "", nil), newNamespace(e, "", nil)
+			operating(e, test.first(e, other, joining))
+			operator := asking(csv(e.namespace+".v1", "server"), readPods)
+			role := permissions.PlannedRole(operator.Name, operator.Spec.InstallStrategy.StrategySpec.Permissions[0])
+			serviceAccount(e, &corev1.ServiceAccount{ObjectMeta: named("account")})
+			m := manageThrough(e, grantedTo(e, "manager/clusterrole.yaml", "lift-roles/clusterrole.yaml", "with-olm/clusterrole.yaml"), withOLM)
+			bindRoleIn(e, e.namespace, role)
+			e.create(operator)
+			approvedPlan(e, operator.Name, role)
+			e.succeeds(operator.Name)
+			e.must(e.olm.InstallPlans(e.namespace).Delete(e.ctx, "install-"+operator.Name, metav1.DeleteOptions{}))
+			m.settles(operator.Name)
+
+			editGroup(e, "og", func(g *operatorsv1.OperatorGroup) { g.Spec = test.next(e, other, joining) })
+			if test.back {
+				becomes(e, "only the ClusterRole is left", func() []string { return lifted(e) }, []string{"ClusterRole /" + role})
+				e.succeeds(operator.Name)
+				editGroup(e, "og", func(g *operatorsv1.OperatorGroup) { g.Spec = test.first(e, other, joining) })
+				becomes(e, "what is lifted", func() []string { return lifted(e) }, []string{"ClusterRole /" + role, "ClusterRoleBinding /" + role})
+			} else {
+				becomes(e, "what is lifted", func() []string { return lifted(e) }, slices.Sorted(slices.Values([]string{
+					"ClusterRole /" + role, "Role " + joining + "/" + role, "Role " + other + "/" + role, "RoleBinding " + joining + "/" + role, "RoleBinding " + other + "/" + role,
+				})))
+			}
+			m.settles(operator.Name)
+			e.succeeds(operator.Name)
+			e.uninstall(operator.Name)
+			expect(t, lifted(e))
+		})
+	}
 }

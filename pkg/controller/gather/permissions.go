@@ -115,7 +115,7 @@ func (g *Gatherer) grants(s *decide.Facts, lifted, proven []drift.Object) permis
 			if role := g.Caches.Roles.Get(b.Namespace, b.RoleRef.Name); role != nil {
 				granted.Roles[role.Name] = role
 			}
-			for _, o := range g.sameNames(granted.Elsewhere(), b) {
+			for _, o := range g.sameNames(lists.Sorted(append(granted.Elsewhere(), metav1.NamespaceAll)), b) {
 				if !ours[drift.KeyOf(o)] {
 					granted.AddForeign(o)
 				}

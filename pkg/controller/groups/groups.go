@@ -77,7 +77,7 @@ func (r *Reconciler) updateStatus(ctx context.Context, k queue.Key, group *opera
 // updateProvidedAPIs returns the group, nil if it is deleted; why the annotation is not as desired; and when to
 // write an annotation that another client contests.
 func (r *Reconciler) updateProvidedAPIs(ctx context.Context, k queue.Key, group *operatorsv1.OperatorGroup) (updated *operatorsv1.OperatorGroup, why string, at rollout.Requeue, err error) {
-	provided := scope.ProvidedAPIs(r.Caches.CSVs.In(k.Namespace))
+	provided := scope.ProvidedAPIs(group, r.Caches.CSVs.In(k.Namespace))
 	if !scope.ProvidedAPIsDiffer(group, provided) {
 		return group, "", at, nil
 	}

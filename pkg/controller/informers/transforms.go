@@ -67,11 +67,11 @@ func TrimCSV(csv *operatorsv1alpha1.ClusterServiceVersion) {
 	}
 }
 
-// withoutCatalog keeps the configuration of a Subscription and the ClusterServiceVersions that it names.
+// withoutCatalog keeps the configuration of a Subscription, and the ClusterServiceVersions and the InstallPlan that it names.
 func withoutCatalog(o any) (any, error) {
 	if s, ok := o.(*operatorsv1alpha1.Subscription); ok {
 		s.ManagedFields, s.Annotations, s.Labels = nil, nil, nil
-		s.Status = operatorsv1alpha1.SubscriptionStatus{InstalledCSV: s.Status.InstalledCSV, CurrentCSV: s.Status.CurrentCSV}
+		s.Status = operatorsv1alpha1.SubscriptionStatus{InstalledCSV: s.Status.InstalledCSV, CurrentCSV: s.Status.CurrentCSV, InstallPlanRef: s.Status.InstallPlanRef}
 		if s.Spec != nil {
 			s.Spec = &operatorsv1alpha1.SubscriptionSpec{StartingCSV: s.Spec.StartingCSV, Config: s.Spec.Config}
 		}

@@ -140,9 +140,13 @@ func sameConfig(one, other *operatorsv1alpha1.Subscription) bool {
 	return slices.Equal(subscriptions.CSVNames(one), subscriptions.CSVNames(other)) && one.Status.InstalledCSV == other.Status.InstalledCSV && equality.Semantic.DeepEqual(one.Spec, other.Spec)
 }
 
+func isNew(o drift.Object) bool {
+	return o.(*operatorsv1alpha1.ClusterServiceVersion).Status.Phase == operatorsv1alpha1.CSVPhaseNone
+}
+
 // The annotation of the OperatorGroup lists the APIs of its operators.
 func (h *Handlers) apisChanged(before, after drift.Object) {
-	if before == nil || after == nil || before.GetGeneration() != after.GetGeneration() || after.GetDeletionTimestamp() != nil || claimDiffers(before, after) {
+	if before == nil || after == nil || before.GetGeneration() != after.GetGeneration() || after.GetDeletionTimestamp() != nil || isNew(before) != isNew(after) || claimDiffers(before, after) {
 		h.enqueueGroupsIn(present(before, after)[0].GetNamespace())
 	}
 }

@@ -53,6 +53,9 @@ func Lift(g Grants) []metav1.Object {
 			lifted.add(g, role, b.Name, namespace, accounts)
 		}
 	})
+	if g.OnlyListed {
+		lifted.addProofs(g)
+	}
 	return slices.Concat(lifted.roles, lifted.bindings)
 }
 
@@ -100,8 +103,8 @@ func accountsAmong(subjects []rbacv1.Subject, namespace string) []string {
 
 func (l *lifted) add(g Grants, role *rbacv1.Role, binding, namespace string, accounts []string) {
 	subjects := Subjects(g.CSV.Namespace, accounts...)
-	name, binding := g.free(namespace, role.Name, binding)
-	meta, bindingMeta := liftedMeta(g.CSV, namespace, name), liftedMeta(g.CSV, namespace, binding)
+	name, freeBinding := g.free(namespace, role.Name, binding)
+	meta, bindingMeta := liftedMeta(g.CSV, namespace, name), liftedMeta(g.CSV, namespace, freeBinding)
 	if namespace != metav1.NamespaceAll {
 		l.addRole(&rbacv1.Role{TypeMeta: RBACType("Role"), ObjectMeta: meta, Rules: role.Rules})
 		l.bindings = append(l.bindings, &rbacv1.RoleBinding{
@@ -110,11 +113,18 @@ func (l *lifted) add(g Grants, role *rbacv1.Role, binding, namespace string, acc
 		})
 		return
 	}
-	l.addRole(&rbacv1.ClusterRole{TypeMeta: RBACType("ClusterRole"), ObjectMeta: meta, Rules: liftedRules(role.Rules, namespace)})
+	l.addRole(liftedClusterRole(g, role, binding))
 	l.bindings = append(l.bindings, &rbacv1.ClusterRoleBinding{
 		TypeMeta: RBACType("ClusterRoleBinding"), ObjectMeta: bindingMeta, Subjects: subjects,
 		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: name},
 	})
+}
+
+func liftedClusterRole(g Grants, role *rbacv1.Role, binding string) *rbacv1.ClusterRole {
+	name, _ := g.free(metav1.NamespaceAll, role.Name, binding)
+	return &rbacv1.ClusterRole{
+		TypeMeta: RBACType("ClusterRole"), ObjectMeta: liftedMeta(g.CSV, metav1.NamespaceAll, name), Rules: liftedRules(role.Rules, metav1.NamespaceAll),
+	}
 }
 
 // Subjects returns ServiceAccounts as the subjects of a binding.

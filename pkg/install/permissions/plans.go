@@ -89,8 +89,31 @@ func (g Grants) permits(account string, role *rbacv1.Role, binding, namespace st
 	}
 	name, _ := g.free(namespace, role.Name, binding)
 	hasRole, hasBinding := g.isLifted(role.Rules, name, namespace), g.isBound(account, name, namespace)
-	// Only a cluster administrator can create the objects of the cluster, so one of them proves that it was lifted.
-	return hasRole && hasBinding || proven && namespace == metav1.NamespaceAll && (hasRole || hasBinding)
+	// Only a cluster administrator can create a ClusterRoleBinding, so it proves that the Role was lifted.
+	return hasRole && hasBinding || proven && (g.hasProof(role, binding) || namespace == metav1.NamespaceAll && hasBinding)
+}
+
+// hasProof reports whether the ClusterRole of a Role exists. Only the manager and cluster administrators can create it.
+func (g Grants) hasProof(role *rbacv1.Role, binding string) bool {
+	name, _ := g.free(metav1.NamespaceAll, role.Name, binding)
+	return g.isLifted(role.Rules, name, metav1.NamespaceAll)
+}
+
+// addProofs adds the ClusterRoles of Roles whose group does not target all namespaces. Nothing binds them, so they grant
+// nothing. They prove that an InstallPlan listed the Role when the InstallPlan no longer exists and the targets change.
+func (l *lifted) addProofs(g Grants) {
+	for _, b := range g.Bindings {
+		role := g.Roles[b.RoleRef.Name]
+		if b.RoleRef.Kind != "Role" || role == nil {
+			continue
+		}
+		listed := g.Listed[role.Name] && len(g.Elsewhere()) > 0
+		if slices.ContainsFunc(accountsAmong(b.Subjects, g.CSV.Namespace), func(account string) bool {
+			return g.provesName(account, role) && (listed || g.hasProof(role, b.Name))
+		}) {
+			l.addRole(liftedClusterRole(g, role, b.Name))
+		}
+	}
 }
 
 // provesName reports whether the name of a Role is that of a permission of the CSV, with this account and these rules.

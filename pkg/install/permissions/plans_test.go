@@ -1,6 +1,7 @@
 package permissions
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -9,9 +10,11 @@ import (
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
@@ -143,13 +146,15 @@ func TestLiftOnlyListed(t *testing.T) {
 		"the lifted ClusterRole has other rules": {
 			kept: []metav1.Object{&rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: planned}, Rules: everything}}, unlisted: "manager",
 		},
-		"lifted for all namespaces, now for one": {kept: lifted, targets: blue, unlisted: "manager"},
-		"lifted in the target":                   {kept: inTarget(planned, reads, "manager"), targets: blue, want: "manager"},
-		"lifted under any name, before with-olm": {role: "reader", kept: inTarget("reader", reads, "manager"), targets: blue, want: "manager"},
-		"only a Role in the target":              {kept: inTarget(planned, reads, "manager")[:1], targets: blue, unlisted: "manager"},
-		"only a RoleBinding in the target":       {kept: inTarget(planned, reads, "manager")[1:], targets: blue, unlisted: "manager"},
-		"a Role in the target with fewer rules":  {kept: inTarget(planned, nil, "manager"), targets: blue, unlisted: "manager"},
-		"lifted for another account":             {kept: inTarget(planned, reads, "other"), targets: blue, unlisted: "manager"},
+		"lifted for all namespaces, now for one":  {kept: lifted, targets: blue, want: "manager"},
+		"the ClusterRole proves it for a target":  {kept: lifted[:1], targets: blue, want: "manager"},
+		"only a ClusterRoleBinding, for a target": {kept: lifted[1:], targets: blue, unlisted: "manager"},
+		"lifted in the target":                    {kept: inTarget(planned, reads, "manager"), targets: blue, want: "manager"},
+		"lifted under any name, before with-olm":  {role: "reader", kept: inTarget("reader", reads, "manager"), targets: blue, want: "manager"},
+		"only a Role in the target":               {kept: inTarget(planned, reads, "manager")[:1], targets: blue, unlisted: "manager"},
+		"only a RoleBinding in the target":        {kept: inTarget(planned, reads, "manager")[1:], targets: blue, unlisted: "manager"},
+		"a Role in the target with fewer rules":   {kept: inTarget(planned, nil, "manager"), targets: blue, unlisted: "manager"},
+		"lifted for another account":              {kept: inTarget(planned, reads, "other"), targets: blue, unlisted: "manager"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			csv := installtest.Operator(nil)
@@ -169,11 +174,8 @@ func TestLiftOnlyListed(t *testing.T) {
 			if test.targets == nil {
 				test.targets = all
 			}
-			g := Grants{
-				CSV: csv, Targets: test.targets, Foreign: map[string]bool{}, OnlyListed: true, Listed: map[string]bool{test.listed: true}, Kept: test.kept,
-				Roles:    map[string]*rbacv1.Role{test.role: {ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: test.role}, Rules: test.rules}},
-				Bindings: []*rbacv1.RoleBinding{{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: test.role}, Subjects: Subjects("shop", test.accounts...), RoleRef: rbacv1.RoleRef{Kind: "Role", Name: test.role}}},
-			}
+			g := grantsOf(csv, test.role, test.rules, test.accounts...)
+			g.Targets, g.Listed, g.Kept = test.targets, map[string]bool{test.listed: true}, test.kept
 			var to []string
 			for _, o := range Lift(g) {
 				_, subjects := Bound(o)
@@ -183,6 +185,48 @@ func TestLiftOnlyListed(t *testing.T) {
 			installtest.Same(t, "the accounts to which it is not", test.unlisted, strings.Join(slices.Sorted(maps.Keys(g.Unlisted())), " "))
 			g.OnlyListed = false
 			installtest.Same(t, "accounts that lack a listed Role, without the rule", 0, len(g.Unlisted()))
+		})
+	}
+}
+
+func grantsOf(csv *operatorsv1alpha1.ClusterServiceVersion, role string, rules []rbacv1.PolicyRule, accounts ...string) Grants {
+	return Grants{
+		CSV: csv, Foreign: map[string]bool{}, OnlyListed: true,
+		Roles:    map[string]*rbacv1.Role{role: {ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: role}, Rules: rules}},
+		Bindings: []*rbacv1.RoleBinding{{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: role}, Subjects: Subjects("shop", accounts...), RoleRef: rbacv1.RoleRef{Kind: "Role", Name: role}}},
+	}
+}
+
+// The ClusterRole of a listed Role outlives its InstallPlan, so that the targets of the group can change.
+func TestProofOfAListedRole(t *testing.T) {
+	reads := installtest.Policies(installtest.ReadPods)
+	csv := installtest.Operator(nil)
+	csv.Spec.InstallStrategy.StrategySpec.Permissions = []operatorsv1alpha1.StrategyDeploymentPermissions{permission("manager", reads...)}
+	planned := PlannedRole(csv.Name, csv.Spec.InstallStrategy.StrategySpec.Permissions[0])
+	proof := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: planned}, Rules: append(reads, ReadNamespaces)}
+	for name, test := range map[string]struct {
+		role    string
+		targets []string
+		listed  bool
+		kept    []metav1.Object
+		want    string // the lifted objects
+	}{
+		"listed, with another target": {targets: []string{"blue", "shop"}, listed: true, want: "Role ClusterRole RoleBinding"},
+		"listed, with its own target": {targets: []string{"shop"}, listed: true},
+		"proven, with its own target": {targets: []string{"shop"}, kept: []metav1.Object{proof}, want: "ClusterRole"},
+		"proven, with another target": {targets: []string{"blue", "shop"}, kept: []metav1.Object{proof}, want: "Role ClusterRole RoleBinding"},
+		"proven, in all namespaces":   {targets: []string{""}, kept: []metav1.Object{proof}, want: "ClusterRole ClusterRoleBinding"},
+		"neither":                     {targets: []string{"blue", "shop"}},
+		"a listed Role of any name":   {role: "reader", targets: []string{"blue", "shop"}, listed: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			role := cmp.Or(test.role, planned)
+			g := grantsOf(csv, role, reads, "manager")
+			g.Targets, g.Listed, g.Kept = test.targets, map[string]bool{role: test.listed}, test.kept
+			kinds := lists.Map(Lift(g), func(o metav1.Object) string {
+				return o.(interface{ GetObjectKind() schema.ObjectKind }).GetObjectKind().GroupVersionKind().Kind
+			})
+			installtest.Same(t, "lifted objects", test.want, strings.Join(kinds, " "))
 		})
 	}
 }

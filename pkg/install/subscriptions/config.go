@@ -34,11 +34,12 @@ func ConfigOf(subscription *operatorsv1alpha1.Subscription) Config {
 	return config
 }
 
-// Propagated omits refused annotations, and the manager's own: their change would restart pods.
+// Propagated omits refused annotations, and the manager's own: their change would restart pods. It also omits that by
+// which catalog-operator marks the definitions of a ClusterServiceVersion.
 func (c Config) Propagated() map[string]string {
 	propagated := maps.Clone(c.Annotations)
 	maps.DeleteFunc(propagated, func(annotation, _ string) bool {
-		return strings.HasPrefix(annotation, wellknown.AnnotationPrefix) || c.injects(annotation)
+		return strings.HasPrefix(annotation, wellknown.AnnotationPrefix) || strings.HasPrefix(annotation, wellknown.AnnotationInstalledAlongsidePrefix) || c.injects(annotation)
 	})
 	return propagated
 }

@@ -14,12 +14,12 @@ import (
 func TestConfigAnnotations(t *testing.T) {
 	s := subscription("shop", "shop.v1", "")
 	s.Spec.Config = &operatorsv1alpha1.SubscriptionConfig{Annotations: map[string]string{
-		"example.com/team": "shop", "olm-webhook-manager.io/key-type": "rsa",
+		"example.com/team": "shop", "olm-webhook-manager.io/key-type": "rsa", "operatorframework.io/installed-alongside-1": "shop/shop.v1",
 	}}
 	config := ConfigOf(s)
 	installtest.Same(t, "the instruction", "rsa", config.Annotations["olm-webhook-manager.io/key-type"])
 	installtest.Same(t, "propagated", map[string]string{"example.com/team": "shop"}, config.Propagated())
-	installtest.Same(t, "the number of annotations of the Subscription itself", 2, len(s.Spec.Config.Annotations))
+	installtest.Same(t, "the number of annotations of the Subscription itself", 3, len(s.Spec.Config.Annotations))
 }
 
 func TestNoConfig(t *testing.T) {

@@ -156,9 +156,8 @@ func (c *Controller) concluded(name cache.ObjectName, decision plan.Decision, er
 		c.setPending(name, false)
 		c.recordRepair(name, decision)
 		return nil
-	case apierrors.IsNotFound(err), apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
-		return nil // the caches will show it
-	case errors.Is(err, errOriginalChanged), apierrors.IsAlreadyExists(err), apierrors.IsConflict(err) && !write.IsDenied(err):
+	case apierrors.IsNotFound(err), apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause), errors.Is(err, errOriginalChanged),
+		apierrors.IsAlreadyExists(err), apierrors.IsConflict(err) && !write.IsDenied(err): // the caches will show it
 		c.copies.AddAfter(name, retryAfter)
 		return nil
 	case write.IsRefused(err):

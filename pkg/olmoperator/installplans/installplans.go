@@ -220,10 +220,28 @@ func (r *Reporter) announce(csv *operatorsv1alpha1.ClusterServiceVersion, before
 		text := message(plan, csv)
 		r.log.WithField("installplan", plan.Namespace+"/"+plan.Name).WithField("cause", text).Warn("an InstallPlan cannot continue because of a webhook")
 		r.events.Event(csv, corev1.EventTypeWarning, managerv1alpha1.ConditionBlocksInstallPlan, text)
-		for _, owner := range plan.OwnerReferences {
-			if subscription := r.caches.Subscriptions.Get(plan.Namespace, owner.Name); subscription != nil && groupkind.IsOwner(owner, groupkind.Subscription) {
-				r.events.Event(subscription, corev1.EventTypeWarning, managerv1alpha1.EventInstallPlanBlocked, text)
-			}
+		for _, subscription := range r.subscriptionsOf(plan) {
+			r.events.Event(subscription, corev1.EventTypeWarning, managerv1alpha1.EventInstallPlanBlocked, text)
 		}
 	}
+}
+
+// subscriptionsOf returns the Subscriptions that an InstallPlan is for. All Subscriptions of its namespace can be its owners,
+// so the owners count only if none names it as its latest.
+func (r *Reporter) subscriptionsOf(plan *operatorsv1alpha1.InstallPlan) (named []*operatorsv1alpha1.Subscription) {
+	var owning []*operatorsv1alpha1.Subscription
+	for _, owner := range plan.OwnerReferences {
+		subscription := r.caches.Subscriptions.Get(plan.Namespace, owner.Name)
+		if subscription == nil || !groupkind.IsOwner(owner, groupkind.Subscription) {
+			continue
+		}
+		owning = append(owning, subscription)
+		if ref := subscription.Status.InstallPlanRef; ref != nil && ref.Name == plan.Name {
+			named = append(named, subscription)
+		}
+	}
+	if len(named) == 0 {
+		return owning
+	}
+	return named
 }

@@ -2,6 +2,7 @@ package operators
 
 import (
 	"context"
+	"slices"
 
 	"k8s.io/client-go/tools/cache"
 
@@ -23,9 +24,8 @@ func (c *Controller) reconcileSubscription(ctx context.Context, object cache.Obj
 		c.subscriptionProblems.Forget(object)
 		return nil
 	}
-	operator := component.Operator(s.Spec.Package, s.Namespace)
 	l := &labeller{Controller: c, loop: c.subscriptions, object: object}
-	if label := component.Label(operator); label != "" {
+	if label := labelOf(s); label != "" {
 		l.add(ctx, c.kinds.of(subscriptions), s, label)
 		if csv := c.caches.CSVs.Get(s.Namespace, s.Status.InstalledCSV); csv != nil && !csv.IsCopied() {
 			l.add(ctx, c.kinds.of(serviceVersions), csv, label)
@@ -37,20 +37,34 @@ func (c *Controller) reconcileSubscription(ctx context.Context, object cache.Obj
 }
 
 func (c *Controller) labelPlans(ctx context.Context, l *labeller, s *operatorsv1alpha1.Subscription, label string) {
-	latest := s.Status.InstallPlanRef
-	if latest == nil {
+	if s.Status.InstallPlanRef == nil {
 		return
 	}
 	k := c.kinds.of(installPlans)
 	for _, plan := range c.caches.Plans.In(s.Namespace) {
 		switch {
 		case component.IsExecuted(plan): // the change of its phase is an event
-		case plan.Name == latest.Name:
+		case c.isLatest(plan, label):
 			l.add(ctx, k, plan, label)
 		default:
 			l.remove(ctx, k, plan, label)
 		}
 	}
+}
+
+// isLatest reports whether a Subscription with a label names an InstallPlan. A package can have several Subscriptions.
+func (c *Controller) isLatest(plan *operatorsv1alpha1.InstallPlan, label string) bool {
+	return slices.ContainsFunc(c.own.subscriptions.By(byPlan, cache.MetaObjectToName(plan).String()), func(s *operatorsv1alpha1.Subscription) bool {
+		return labelOf(s) == label
+	})
+}
+
+// labelOf is empty for a Subscription without a package, or whose Operator no label can name.
+func labelOf(s *operatorsv1alpha1.Subscription) string {
+	if s.Spec == nil || s.Spec.Package == "" {
+		return ""
+	}
+	return component.Label(component.Operator(s.Spec.Package, s.Namespace))
 }
 
 // reconcileVersion gives the objects of a ClusterServiceVersion the component labels that it has.

@@ -52,8 +52,8 @@ func (l *labeller) write(ctx context.Context, k kind, o drift.Object, labels map
 		return
 	}
 	object, fields := records.FieldObjectOf(k.Kind, o), map[string]string{}
-	for label, value := range labels {
-		fields["metadata.labels."+label] = fmt.Sprint(value)
+	for label := range labels {
+		fields["metadata.labels."+label] = "" // a removal and an addition in turn are a contest, too
 	}
 	if held, until, why := l.contests.Held(object, fields, l.now()); len(held) > 0 {
 		l.problems = append(l.problems, why)

@@ -32,6 +32,7 @@ func (c *Controller) register() {
 		{c.caches.CRDs.Informers, c.definitionChanged},
 		{c.caches.APIServices.Informers, c.apiServiceChanged},
 		{c.caches.ClusterRoles.Informers, c.roleChanged},
+		{c.caches.ClusterRoleBindings.Informers, c.bindingChanged},
 	} {
 		for _, informer := range watched.informers {
 			_, err := informer.AddEventHandler(informers.Handler(watched.changed))
@@ -125,6 +126,20 @@ func (c *Controller) roleChanged(before, after drift.Object) {
 		}
 		if before != nil { // the creation is an own write, or follows the events of ClusterServiceVersions
 			c.enqueueProviders(role)
+		}
+	}
+}
+
+// bindingChanged enqueues the ClusterServiceVersions whose ServiceAccounts a binding gives permissions in all namespaces:
+// they may provide an API because of these.
+func (c *Controller) bindingChanged(before, after drift.Object) {
+	for _, binding := range present(before, after) {
+		for _, subject := range informers.SubjectsOf(binding) {
+			for _, csv := range c.caches.CSVs.By(informers.BySubject, subject) {
+				if provider.HasProvided(csv) {
+					c.versions.Add(cache.MetaObjectToName(csv))
+				}
+			}
 		}
 	}
 }

@@ -143,12 +143,18 @@ func (d decision) decide() (Change, time.Time) {
 	return change, again
 }
 
-// needsNoConverter reports whether no webhook converts the definition, and no ClusterServiceVersion declares one. One
+// needsNoConverter reports whether no webhook converts the definition, and no ClusterServiceVersion of it declares one. One
 // that is being replaced does not count, nor does the policy know one that does not exist yet.
 func (d decision) needsNoConverter() bool {
 	return !d.converted() && !d.missing && !slices.ContainsFunc(d.Operators, func(o Operator) bool {
-		return csvspec.Converts(o.CSV, d.CRD.Name) >= 0 && !d.isReplaced(o)
+		return csvspec.Converts(o.CSV, d.CRD.Name) >= 0 && !d.isReplaced(o) && d.isOfBringer(o)
 	})
+}
+
+// isOfBringer reports whether a ClusterServiceVersion is in a namespace for which the change is held. A claim from another
+// namespace holds nothing: whoever may create a ClusterServiceVersion can claim each definition.
+func (d decision) isOfBringer(o Operator) bool {
+	return len(d.held.For) == 0 || slices.ContainsFunc(d.held.For, func(csv types.NamespacedName) bool { return csv.Namespace == o.CSV.Namespace })
 }
 
 func (d decision) isReplaced(o Operator) bool {

@@ -122,6 +122,8 @@ func TestDecide(t *testing.T) {
 			"CustomResourceDefinition things.example.com serves v2 and stores objects in v2: no ClusterServiceVersion declares a conversion webhook", time.Time{}},
 		"no webhook converts": {held(), []Operator{operator("operator.v2", "v2", without)}, 0,
 			"CustomResourceDefinition things.example.com serves v2 and stores objects in v2: no ClusterServiceVersion declares a conversion webhook", time.Time{}},
+		"a ClusterServiceVersion of another namespace claims it": {held(), []Operator{operator("operator.v2", "v2", without), operator("claim.v1", "v2", elsewhere)}, 0,
+			"CustomResourceDefinition things.example.com serves v2 and stores objects in v2: no ClusterServiceVersion declares a conversion webhook", time.Time{}},
 		"no webhook converts, and the bundle names one": {held(bundled), []Operator{operator("operator.v2", "v2", without)}, 0,
 			"CustomResourceDefinition things.example.com serves v2 and stores objects in v2 and has the conversion webhook of the bundle: no ClusterServiceVersion declares a conversion webhook", time.Time{}},
 		"the new version ends the conversion, which is in use": {held(converted), []Operator{old, operator("operator.v2", "v2", without, replacing("operator.v1"))}, 0, nothing, time.Time{}},
