@@ -12,8 +12,7 @@ import (
 )
 
 // ProvidedAPIs returns the annotation olm.providedAPIs: the kinds that operators of the namespace own,
-// sorted. An operator without a phase adds none, because it may conflict with another group, but keeps those that the group
-// has.
+// sorted. An operator without a phase adds none, because it may conflict with another group. It keeps what the group has.
 func ProvidedAPIs(group *operatorsv1.OperatorGroup, csvs []*operatorsv1alpha1.ClusterServiceVersion) string {
 	claimants := lists.Map(csvs, func(csv *operatorsv1alpha1.ClusterServiceVersion) Claimant { return Claimant{CSV: csv} })
 	annotated := AnnotatedAPIs(group)

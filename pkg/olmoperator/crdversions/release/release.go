@@ -152,7 +152,7 @@ func (d decision) needsNoConverter() bool {
 }
 
 // isOfBringer reports whether a ClusterServiceVersion is in a namespace for which the change is held. A claim from another
-// namespace holds nothing: whoever may create a ClusterServiceVersion can claim each definition.
+// namespace holds nothing: a client that may create a ClusterServiceVersion can claim each definition.
 func (d decision) isOfBringer(o Operator) bool {
 	return len(d.held.For) == 0 || slices.ContainsFunc(d.held.For, func(csv types.NamespacedName) bool { return csv.Namespace == o.CSV.Namespace })
 }
