@@ -11,6 +11,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -20,6 +21,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/crdconversion/convert"
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/crdconversion/test/caches"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/olmoperator/crdpolicy/policy"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/calls"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/olm/catalog"
@@ -164,11 +166,15 @@ func lastWriter(e *env, fields []string) (writer string) {
 	return writer
 }
 
-// works has either the manager or olm-operator work, and returns when the other has no pods.
+// works has either the manager or olm-operator work, and returns when the other has no pods. The policy for definitions is
+// deleted with the manager, as docs/admin/with-olm.md does: it would hold the versions that an InstallPlan brings.
 func (e *env) works(which string) {
 	e.Helper()
 	if which == "olm" {
 		e.scale(managerNamespace, managerName, 0)
+		if err := kubeClient.AdmissionregistrationV1().MutatingAdmissionPolicies().Delete(e.ctx, policy.Name, metav1.DeleteOptions{}); !apierrors.IsNotFound(err) {
+			e.must(err)
+		}
 		e.scale(olmNamespace, olmOperator, 1)
 		return
 	}
