@@ -85,6 +85,7 @@ func TestTakeoverOfAConversion(t *testing.T) {
 	client := &caches.Client{Dynamic: dynamicClient, Namespace: "default"}
 	e.subscribe(operatorsv1alpha1.SubscriptionSpec{Package: v2.Package, Channel: stable})
 	e.installs(v2.Package, v2.Name())
+	e.staysSucceeded(v2.Name())
 	e.Cleanup(func() { removeCaches(e, client) })
 	e.eventually("Caches are converted", func() (bool, any) { // Succeeded does not mean that with olm-operator
 		err := client.TryDryRun(t, convert.V1)
@@ -164,6 +165,16 @@ func lastWriter(e *env, fields []string) (writer string) {
 		}
 	}
 	return writer
+}
+
+// staysSucceeded waits until a version has been Succeeded for some seconds. olm-operator can install a version that converts
+// again, with another CA, after it has succeeded, and calls fail until the pods serve the certificate of that CA.
+func (e *env) staysSucceeded(csv string) {
+	e.Helper()
+	e.eventually(csv+" stays Succeeded", func() (bool, any) {
+		status := kube.Get(e, olmClient.ClusterServiceVersions(e.namespace), csv).Status
+		return status.Phase == operatorsv1alpha1.CSVPhaseSucceeded && time.Since(status.LastTransitionTime.Time) > 10*time.Second, status.Phase
+	})
 }
 
 // works has either the manager or olm-operator work, and returns when the other has no pods. The policy for definitions is
