@@ -35,7 +35,9 @@ func TestFlows(t *testing.T) {
 	for name, o := range examples {
 		flows[name] = o.flow
 	}
-	for name, flow := range flows {
+	// With olm-operator, the conversion does not always get on, and what it leaves concerns later flows.
+	for _, name := range []string{"poddefaults", "projectpolicy", "volumelabels", "crdconversion"} {
+		flow := flows[name]
 		t.Run(name, func(t *testing.T) {
 			group := examples[name].group
 			group.UpgradeStrategy = operatorsv1.UpgradeStrategyUnsafeFailForward
