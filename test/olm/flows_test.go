@@ -35,7 +35,7 @@ func TestFlows(t *testing.T) {
 	for name, o := range examples {
 		flows[name] = o.flow
 	}
-	// With olm-operator, the conversion does not always get on, and what it leaves concerns later flows.
+	// With olm-operator, the conversion does not always complete, and what it leaves affects later flows.
 	for _, name := range []string{"poddefaults", "projectpolicy", "volumelabels", "crdconversion"} {
 		flow := flows[name]
 		t.Run(name, func(t *testing.T) {
