@@ -70,6 +70,7 @@ run() {
   olm-operator) start_olm_operator ;;
   manager) start_suite_manager ;;
   esac
+  kubectl apply --server-side -f test/olm/manifests/packageserver.yaml
   (cd "$OLM/test/e2e" && "$out/suite.test" -kubeconfig "$KUBECONFIG" -namespace operators -olmNamespace olm -catalogNamespace olm \
     -dummyImage docker.io/olm-webhook-manager/dummy:dev -ginkgo.label-filter "$LABELS" "${skip[@]}" -ginkgo.no-color -ginkgo.timeout 3h \
     -ginkgo.junit-report "$out/$1.xml") >"$out/$1.log" 2>&1 || true
