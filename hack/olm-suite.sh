@@ -44,6 +44,7 @@ build() {
   # The tests only need that its pods run.
   CGO_ENABLED=0 go build -C test/cluster -o "$PWD/out/dummy" ./cmd/pause
   go run ./hack/mkimage -o out/dummy.tar -t docker.io/olm-webhook-manager/dummy:dev out/dummy
+  go run ./hack/mkimage -o out/nginx.tar -t docker.io/bitnami/nginx:latest out/dummy
   go build -C test/olm -o "$PWD/out/mock-extension-apiserver" ./suite/apiserver
   go run ./hack/mkimage -o out/mock-extension-apiserver.tar -t quay.io/operator-framework/mock-extension-apiserver:master -user 0:0 -dir /bin \
     out/mock-extension-apiserver
@@ -62,7 +63,7 @@ installed() {
 run() {
   go run -C test/cluster ./cmd/cluster down
   . hack/connect.sh
-  load_images "${olm[@]}" configmap-server coredns dummy mock-extension-apiserver
+  load_images "${olm[@]}" configmap-server coredns dummy nginx mock-extension-apiserver
   define_olm
   kubectl kustomize test/olm/suite | sed "s#configmap-server:dev#configmap-server@$configmap_server#" | kubectl apply --server-side -f -
   kubectl rollout status -n olm deployment/catalog-operator --timeout=3m
