@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 
@@ -98,8 +99,24 @@ func (c *Cluster) CurrentUser(ctx context.Context) (explain.User, error) {
 	return explain.User{Name: review.Status.UserInfo.Username, Groups: review.Status.UserInfo.Groups}, nil
 }
 
-// Answers asks the authorizer of the API server. A question that it does not take has no answer.
-func (c *Cluster) Answers(ctx context.Context, questions []explain.Access) (map[explain.Access]bool, error) {
+// Explain asks the authorizer what the conditions ask. An answer may lead to the next question.
+func (c *Cluster) Explain(ctx context.Context, s explain.Snapshot, r explain.Request) (explain.Explanation, error) {
+	s.Access = map[explain.Access]bool{}
+	for {
+		explanation, err := explain.Explain(s, r)
+		if err != nil || len(explanation.Questions) == 0 {
+			return explanation, err
+		}
+		answers, err := c.answersOf(ctx, explanation.Questions)
+		if err != nil || len(answers) == 0 {
+			return explanation, err
+		}
+		maps.Copy(s.Access, answers)
+	}
+}
+
+// answersOf has no answer to a question that the user may not ask.
+func (c *Cluster) answersOf(ctx context.Context, questions []explain.Access) (map[explain.Access]bool, error) {
 	answers := map[explain.Access]bool{}
 	for _, asked := range lists.Distinct(questions) {
 		if asked.Selective {

@@ -12,7 +12,6 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cluster"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/flags"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/terminal"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/doctor/explain"
@@ -145,25 +144,7 @@ func (o explainOptions) fromCluster(ctx context.Context, object *unstructured.Un
 			return explain.Explanation{}, err
 		}
 	}
-	return answered(ctx, c, s, r)
-}
-
-// answered asks the authorizer what the conditions ask. An answer may lead to the next question.
-func answered(ctx context.Context, c *cluster.Cluster, s explain.Snapshot, r explain.Request) (explain.Explanation, error) {
-	s.Access = map[explain.Access]bool{}
-	for {
-		explanation, err := explain.Explain(s, r)
-		if err != nil || len(explanation.Questions) == 0 {
-			return explanation, err
-		}
-		answers, err := c.Answers(ctx, explanation.Questions)
-		if err != nil || len(answers) == 0 {
-			return explanation, err
-		}
-		for asked, allowed := range answers {
-			s.Access[asked] = allowed
-		}
-	}
+	return c.Explain(ctx, s, r)
 }
 
 func (o explainOptions) fromDumps(object *unstructured.Unstructured) (explain.Explanation, error) {

@@ -101,7 +101,7 @@ func (e *examination) exempt(policy bool) string {
 }
 
 // conclude fills in what conditions are for the request.
-func (e *examination) conclude(step *Step, c conditions, kind schema.GroupVersionKind, param runtime.Object, ignore bool) {
+func (e *examination) conclude(step *Step, c conditions, kind schema.GroupVersionKind, param runtime.Object, errors tolerated) {
 	attr, err := e.versioned(e.attr, kind)
 	if err != nil && len(c.all) > 0 {
 		step.Verdict, step.Reason = Unknown, "matchConditions were not evaluated: "+err.Error()
@@ -120,15 +120,27 @@ func (e *examination) conclude(step *Step, c conditions, kind schema.GroupVersio
 	case r.err == nil:
 		step.Verdict, step.Reason = Skipped, fmt.Sprintf("matchCondition %q is false", r.isFalse)
 	default:
-		step.fail("matchConditions fail: "+r.err.Error(), ignore)
+		step.fail("matchConditions fail: "+r.err.Error(), errors)
 	}
 }
 
-// fail records an error before the webhook is called, or before the expressions of the policy are evaluated.
-func (s *Step) fail(reason string, ignore bool) {
+// tolerated reports whether a request continues after an error, and why.
+type tolerated struct {
+	continues bool
+	because   string
+}
+
+func failurePolicy(ignore bool) tolerated {
 	if ignore {
-		s.Verdict, s.Reason = Skipped, reason+"; failurePolicy is Ignore"
-	} else {
-		s.Verdict, s.Reason = Refuses, reason+"; failurePolicy is Fail"
+		return tolerated{true, "failurePolicy is Ignore"}
+	}
+	return tolerated{false, "failurePolicy is Fail"}
+}
+
+// fail records an error before the webhook is called, or before the expressions of the policy are evaluated.
+func (s *Step) fail(reason string, errors tolerated) {
+	s.Verdict, s.Reason = Refuses, reason+"; "+errors.because
+	if errors.continues {
+		s.Verdict = Skipped
 	}
 }

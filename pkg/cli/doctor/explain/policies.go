@@ -39,7 +39,9 @@ type policy struct {
 }
 
 type binding struct {
-	name     string
+	name string
+	// denies reports whether a failing expression may refuse the request.
+	denies   bool
 	matches  *admissionregistrationv1.MatchResources
 	paramRef *admissionregistrationv1.ParamRef
 }
@@ -47,7 +49,7 @@ type binding struct {
 func (e *examination) mutatingPolicies() []Step {
 	bindings := map[string][]binding{}
 	for _, b := range e.MutatingBindings {
-		bindings[b.Spec.PolicyName] = append(bindings[b.Spec.PolicyName], binding{b.Name, b.Spec.MatchResources, b.Spec.ParamRef})
+		bindings[b.Spec.PolicyName] = append(bindings[b.Spec.PolicyName], binding{b.Name, true, b.Spec.MatchResources, b.Spec.ParamRef})
 	}
 	return e.evaluated(lists.Map(e.MutatingPolicies, func(p admissionregistrationv1.MutatingAdmissionPolicy) policy {
 		c := conditions{p.Spec.MatchConditions, p.Spec.Variables, p.Spec.ParamKind != nil}
@@ -58,7 +60,8 @@ func (e *examination) mutatingPolicies() []Step {
 func (e *examination) validatingPolicies() []Step {
 	bindings := map[string][]binding{}
 	for _, b := range e.ValidatingBindings {
-		bindings[b.Spec.PolicyName] = append(bindings[b.Spec.PolicyName], binding{b.Name, b.Spec.MatchResources, b.Spec.ParamRef})
+		denies := slices.Contains(b.Spec.ValidationActions, admissionregistrationv1.Deny)
+		bindings[b.Spec.PolicyName] = append(bindings[b.Spec.PolicyName], binding{b.Name, denies, b.Spec.MatchResources, b.Spec.ParamRef})
 	}
 	return e.evaluated(lists.Map(e.ValidatingPolicies, func(p admissionregistrationv1.ValidatingAdmissionPolicy) policy {
 		c := conditions{p.Spec.MatchConditions, p.Spec.Variables, p.Spec.ParamKind != nil}
@@ -93,7 +96,7 @@ func (e *examination) policy(p policy) []Step {
 	matches, version, err := e.matches(p.constraints)
 	switch {
 	case err != nil:
-		step.fail(err.Error(), p.ignores)
+		step.fail(err.Error(), failurePolicy(p.ignores))
 	case !matches:
 		step.Reason = e.unmatched("matchConstraints", p.constraints)
 	default:
@@ -102,7 +105,7 @@ func (e *examination) policy(p policy) []Step {
 			step.Version = version.GroupVersion().String()
 			return e.bound(p, step, version, scope)
 		}
-		step.fail(err.Error(), p.ignores)
+		step.fail(err.Error(), failurePolicy(p.ignores))
 	}
 	return []Step{step}
 }
@@ -112,7 +115,9 @@ func (e *examination) bound(p policy, of Step, version schema.GroupVersionKind, 
 	var steps []Step
 	for _, b := range p.bindings {
 		step := of
-		step.Binding = b.name
+		if step.Binding = b.name; !b.denies && !p.ignores {
+			step.OnFailure = "validationActions lack Deny: the request continues if an expression fails"
+		}
 		matches, err := true, error(nil)
 		if b.matches != nil {
 			matches, _, err = e.matches(b.matches)
@@ -127,7 +132,7 @@ func (e *examination) bound(p policy, of Step, version schema.GroupVersionKind, 
 			params, err = e.params(scope, b.paramRef)
 		}
 		if err != nil {
-			step.fail(err.Error(), p.ignores)
+			step.fail(err.Error(), failurePolicy(p.ignores))
 			steps = append(steps, step)
 			continue
 		}
@@ -137,11 +142,19 @@ func (e *examination) bound(p policy, of Step, version schema.GroupVersionKind, 
 		}
 		for _, param := range params {
 			step.Param = param.name
-			e.conclude(&step, p.conditions, version, param.object, p.ignores)
+			e.conclude(&step, p.conditions, version, param.object, tolerance(p, b))
 			steps = append(steps, step)
 		}
 	}
 	return steps
+}
+
+// tolerance is that of the expressions. Errors before an expression do not depend on validationActions.
+func tolerance(p policy, b binding) tolerated {
+	if !p.ignores && !b.denies {
+		return tolerated{true, "validationActions lack Deny"}
+	}
+	return failurePolicy(p.ignores)
 }
 
 // criteria are the selectors of a policy or binding.

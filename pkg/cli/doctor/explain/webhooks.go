@@ -95,7 +95,7 @@ func (e *examination) webhook(kind, configuration string, w admissionregistratio
 		return step
 	}
 	step.Version = version.GroupVersion().String()
-	e.conclude(&step, conditions{all: w.MatchConditions}, version, nil, ignores(w.FailurePolicy))
+	e.conclude(&step, conditions{all: w.MatchConditions}, version, nil, failurePolicy(ignores(w.FailurePolicy)))
 	return step
 }
 
