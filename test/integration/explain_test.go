@@ -51,11 +51,10 @@ func TestExplainEqualsTheAuditLog(t *testing.T) {
 		compare(e, all, cluster.Audit.Requests(t, cluster.Config(), place))
 	}
 	for _, verdict := range []explain.Verdict{explain.Sees, explain.Skipped, explain.Refuses, explain.NotReached} {
-		if seen[verdict] < explainedRequests {
+		if seen[verdict] < 20 {
 			t.Errorf("only %d steps are %s: this shows little", seen[verdict], verdict)
 		}
 	}
-	t.Logf("steps: %v", seen)
 }
 
 // attempted is a request with its prediction and what the webhooks and the answer of the API server show.

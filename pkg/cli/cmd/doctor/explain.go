@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/flags"
@@ -47,7 +49,9 @@ With --operation UPDATE or DELETE, the stored object is read from the cluster, o
 
 With --dump, the command reads files instead of a cluster: the output of kubectl get -o yaml of webhook configurations,
 policies, their bindings and parameters, Namespaces and CustomResourceDefinitions. The output of
-kubectl get --raw /apis/GROUP/VERSION in a dump has the resources of built-in kinds.`,
+kubectl get --raw /apis/GROUP/VERSION in a dump has the resources of built-in kinds. Without it, the resource is guessed from the
+kind, an object without metadata.namespace is not namespaced unless --namespace is set, and other versions of it are not known.
+A condition that asks the authorizer has the verdict Unknown.`,
 		Example: `  kubectl webhooks doctor explain -f pod.yaml --request-user system:serviceaccount:shop:builder
   kubectl webhooks doctor explain -f shop.yaml --operation DELETE --all
   kubectl webhooks doctor explain -f shop.yaml --dump webhooks.yaml,namespaces.yaml,crds.yaml -o json`,
@@ -150,7 +154,7 @@ func (o explainOptions) fromCluster(ctx context.Context, object *unstructured.Un
 func (o explainOptions) fromDumps(object *unstructured.Unstructured) (explain.Explanation, error) {
 	var s explain.Snapshot
 	for _, name := range o.dumps {
-		text, err := os.ReadFile(name)
+		text, err := os.ReadFile(name) //nolint:gosec // The user names the file.
 		if err != nil {
 			return explain.Explanation{}, err
 		}
@@ -165,6 +169,9 @@ func (o explainOptions) fromDumps(object *unstructured.Unstructured) (explain.Ex
 		}
 	}
 	resource, known := s.Find(object.GroupVersionKind())
+	if namespace := *o.connection.Namespace; object.GetNamespace() == "" && (resource.Namespaced || !known && namespace != "") {
+		object.SetNamespace(cmp.Or(namespace, metav1.NamespaceDefault))
+	}
 	if !known {
 		resource = explain.Guess(object)
 	}
