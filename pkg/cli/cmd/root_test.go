@@ -86,7 +86,7 @@ func TestMessagesOfTheProgram(t *testing.T) {
 		"a command is misspelled":        {"/bin/olm-webhook-manager", []string{"stauts"}, "olm-webhook-manager: unknown command \"stauts\"; did you mean olm-webhook-manager status?\n", 1},
 		"a command without its group":    {"kubectl-webhooks", []string{"rotate", "shop.v1"}, "kubectl webhooks: unknown command \"rotate\"; did you mean kubectl webhooks certificates rotate?\n", 1},
 		"an argument is missing":         {"kubectl-webhooks", []string{"bundle", "install"}, "kubectl webhooks: kubectl webhooks bundle install takes DIR|IMAGE, and 0 arguments are given: see kubectl webhooks bundle install --help\n", 1},
-		"an argument too many":           {"kubectl-webhooks", []string{"doctor", "shop"}, "kubectl webhooks: kubectl webhooks doctor takes no arguments, and 1 arguments are given: see kubectl webhooks doctor --help\n", 1},
+		"an argument too many":           {"kubectl-webhooks", []string{"version", "shop"}, "kubectl webhooks: kubectl webhooks version takes no arguments, and 1 arguments are given: see kubectl webhooks version --help\n", 1},
 		"it has another name":            {"./owm", []string{"storage", "foo"}, "owm: unknown command \"foo\"; owm storage --help lists the commands\n", 1},
 		"a group alone prints its help":  {"owm", []string{"bundle"}, "", 0},
 		"a shell is misspelled":          {"kubectl-webhooks", []string{"completion", "bsah"}, "kubectl webhooks: unknown command \"bsah\"; did you mean kubectl webhooks completion bash, or zsh?\n", 1},

@@ -13,6 +13,7 @@ import (
 // The files that write to a cluster, each with its reason. A new command installs and removes through pkg/cli/installer.
 // The linter forbids the import of pkg/controller in other commands than those of the manager.
 var writers = map[string]string{
+	"pkg/cli/cluster/admission.go":       "questions to the API server",
 	"pkg/cli/cluster/portforward.go":     "a connection to a pod, which changes no object",
 	"pkg/cli/installer/access.go":        "a question to the API server",
 	"pkg/cli/installer/apply.go":         "a confirmed plan",

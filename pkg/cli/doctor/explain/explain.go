@@ -1,0 +1,146 @@
+package explain
+
+import (
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/apiserver/pkg/admission/plugin/policy/matching"
+	"k8s.io/apiserver/pkg/admission/plugin/webhook/predicates/namespace"
+	"k8s.io/apiserver/pkg/admission/plugin/webhook/predicates/rules"
+)
+
+// Explain returns the steps of a request through the webhooks and policies of a cluster. It regards the object as the
+// request has it: a step may change the object for later ones, and the API server sets defaults of built-in kinds.
+func Explain(s Snapshot, r Request) (Explanation, error) {
+	if err := r.validate(); err != nil {
+		return Explanation{}, err
+	}
+	attr, err := r.attributes(s)
+	if err != nil {
+		return Explanation{}, err
+	}
+	if ns := r.namespace(); r.Resource.Namespaced && !s.hasNamespace(ns) {
+		return Explanation{}, fmt.Errorf("the Namespace %q does not exist: the API server refuses the request before it calls webhooks", ns)
+	}
+	e := newExamination(s, attr)
+	for _, plugin := range []func() []Step{e.mutatingPolicies, e.mutatingWebhooks, e.validatingPolicies, e.validatingWebhooks} {
+		e.add(plugin())
+	}
+	resource := r.Resource.GroupResource().String()
+	if r.Resource.Subresource != "" {
+		resource += "/" + r.Resource.Subresource
+	}
+	return Explanation{
+		Operation: string(r.Operation), Resource: resource, Version: r.Resource.GroupVersion().String(),
+		Namespace: attr.GetNamespace(), Name: attr.GetName(), User: r.User, Steps: e.steps, Questions: e.questions,
+	}, nil
+}
+
+// examination is one request, before the plugins of the API server.
+type examination struct {
+	Snapshot
+	attr       admission.Attributes
+	interfaces admission.ObjectInterfaces
+	namespaces namespace.Matcher
+	policies   *matching.Matcher
+
+	steps     []Step
+	questions []Access
+	// refused reports whether a plugin has refused the request: no later plugin gets it.
+	refused bool
+}
+
+func newExamination(s Snapshot, attr admission.Attributes) *examination {
+	registry := runtime.NewEquivalentResourceRegistryWithIdentity(storedTogether)
+	for _, r := range s.resources() {
+		registry.RegisterKindFor(r.GroupVersionResource, r.Subresource, r.Kind)
+	}
+	return &examination{
+		Snapshot: s, attr: attr,
+		interfaces: &admission.RuntimeObjectInterfaces{EquivalentResourceMapper: registry},
+		namespaces: namespace.Matcher{NamespaceLister: namespaces(s.Namespaces)},
+		policies:   matching.NewMatcher(namespaces(s.Namespaces), nil),
+	}
+}
+
+// storedTogether returns the same key for the resources of two groups whose objects API servers store in one place.
+func storedTogether(resource schema.GroupResource) string {
+	if resource == (schema.GroupResource{Group: "events.k8s.io", Resource: "events"}) {
+		return schema.GroupResource{Resource: "events"}.String()
+	}
+	return ""
+}
+
+// add adds the steps of one plugin.
+func (e *examination) add(steps []Step) {
+	for i := range steps {
+		if e.refused {
+			steps[i].Verdict, steps[i].Reason, steps[i].Index = NotReached, "an earlier step refuses the request", nil
+		}
+	}
+	e.refused = e.refused || slices.ContainsFunc(steps, func(s Step) bool { return s.Verdict == Refuses })
+	e.steps = append(e.steps, steps...)
+}
+
+// exempt returns why no webhook and no policy sees the request; empty if they may.
+func (e *examination) exempt(policy bool) string {
+	group := e.attr.GetResource().GroupResource()
+	switch {
+	case policy && slices.Contains(notPolicies, group):
+		return "API servers evaluate no policies for " + group.String()
+	case policy && slices.Contains(reviews, group):
+		return "API servers evaluate no policies for reviews of authentication and authorization"
+	case !policy && rules.IsExemptAdmissionConfigurationResource(e.attr):
+		return "API servers call no webhooks for webhook configurations, policies and their bindings"
+	default:
+		return ""
+	}
+}
+
+// conclude fills in what conditions are for the request.
+func (e *examination) conclude(step *Step, c conditions, kind schema.GroupVersionKind, param runtime.Object, errors tolerated) {
+	attr, err := e.versioned(e.attr, kind)
+	if err != nil && len(c.all) > 0 {
+		step.Verdict, step.Reason = Unknown, "matchConditions were not evaluated: "+err.Error()
+		return
+	}
+	r := result{matches: true}
+	if len(c.all) > 0 {
+		r = c.evaluate(attr, param, e.Access)
+	}
+	e.questions = append(e.questions, r.unanswered...)
+	switch {
+	case len(r.unanswered) > 0:
+		step.Verdict, step.Reason = Unknown, "the result depends on the answer of the authorizer: "+r.unanswered[0].String()
+	case r.matches:
+		step.Verdict = Sees
+	case r.err == nil:
+		step.Verdict, step.Reason = Skipped, fmt.Sprintf("matchCondition %q is false", r.isFalse)
+	default:
+		step.fail("matchConditions fail: "+r.err.Error(), errors)
+	}
+}
+
+// tolerated reports whether a request continues after an error, and why.
+type tolerated struct {
+	continues bool
+	because   string
+}
+
+func failurePolicy(ignore bool) tolerated {
+	if ignore {
+		return tolerated{true, "failurePolicy is Ignore"}
+	}
+	return tolerated{false, "failurePolicy is Fail"}
+}
+
+// fail records an error before the webhook is called, or before the expressions of the policy are evaluated.
+func (s *Step) fail(reason string, errors tolerated) {
+	s.Verdict, s.Reason = Refuses, reason+"; "+errors.because
+	if errors.continues {
+		s.Verdict = Skipped
+	}
+}
