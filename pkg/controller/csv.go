@@ -10,6 +10,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/decide"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/execute"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
@@ -18,6 +19,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/lineage"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/phase"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/takeover"
 )
 
 // reconcileCSV reconciles one version of an operator at a time. The others wait in no worker.
@@ -54,6 +56,9 @@ func (c *Controller) reconcileCSV(ctx context.Context, k queue.Key) (rollout.Req
 var errLocked = fmt.Errorf("another version of the operator is being reconciled: %w", informers.ErrStale)
 
 func (c *Controller) reconcileVersion(ctx context.Context, k queue.Key, csv *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage) (rollout.Requeue, error) {
+	if takeover.OrderOf(csv) == wellknown.TakeoverGivenBack {
+		return c.reporter.ReportGivenBack(ctx, k, csv, c.caches.Rollouts.Get(csv.Namespace, csv.Name))
+	}
 	if c.versions.IsDeleted(csv) {
 		return c.reconcileDeleted(ctx, k, csv, relatives)
 	}

@@ -19,3 +19,8 @@ const (
 	// its WebhookRollout.
 	TakeoverGivenBack = "given-back"
 )
+
+// AnnotationTakeoverForm, on a Deployment that was given back to olm-operator, is a hash of what olm-operator makes of the
+// ClusterServiceVersion, without the certificate. While it is current, the Deployment needs no rollout, whatever the form of
+// its pods. olm-operator removes it with its next rollout.
+const AnnotationTakeoverForm = "olm-webhook-manager.io/takeover-form"

@@ -34,6 +34,16 @@ func (r *Reporter) reportRollout(ctx context.Context, k queue.Key, csv *operator
 	return r.UpdateRollout(ctx, k, csv, current, status)
 }
 
+// ReportGivenBack reports that the manager writes nothing else for a ClusterServiceVersion.
+func (r *Reporter) ReportGivenBack(ctx context.Context, k queue.Key, csv *operatorsv1alpha1.ClusterServiceVersion, current *managerv1alpha1.WebhookRollout) (rollout.Requeue, error) {
+	if current == nil {
+		return rollout.Requeue{}, nil
+	}
+	status := *current.Status.DeepCopy()
+	status.Takeover = &managerv1alpha1.TakeoverStatus{Form: managerv1alpha1.TakeoverGivenBack}
+	return r.UpdateRollout(ctx, k, csv, current, status)
+}
+
 // CreateRollout creates a WebhookRollout, or returns one that the caches do not show yet.
 func (r *Reporter) CreateRollout(ctx context.Context, k queue.Key, csv *operatorsv1alpha1.ClusterServiceVersion) (*managerv1alpha1.WebhookRollout, error) {
 	ctx, cancel := ownTime(ctx)

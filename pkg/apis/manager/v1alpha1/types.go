@@ -74,6 +74,11 @@ type WebhookRolloutStatus struct {
 	// +optional
 	Upgrade *UpgradeStatus `json:"upgrade,omitempty"`
 
+	// takeover reports how far the objects that olm-operator created were taken over or given back.
+	// Absent if the ClusterServiceVersion has no order about it and no Deployment has olm-operator's form.
+	// +optional
+	Takeover *TakeoverStatus `json:"takeover,omitempty"`
+
 	// conditions are Ready, OrderRelaxed, Contested, ChangedByAdmission, ConversionInUse, UnregistrationRefused, InstallerForbidden, ConfigRefused, RulesMatchNothing, VersionsHeld, BlocksInstallPlan and CertificateRejected.
 	// +optional
 	// +listType=map
