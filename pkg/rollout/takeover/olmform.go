@@ -72,6 +72,9 @@ func (in Input) adopted(spec operatorsv1alpha1.StrategyDeploymentSpec, live *app
 	if caHashOf(d) == caHashOf(live) {
 		d.Labels[wellknown.LabelDeploymentHash] = live.Labels[wellknown.LabelDeploymentHash]
 	}
+	if record, recorded := live.Annotations[wellknown.AnnotationTakeoverForm]; recorded {
+		d.Annotations = labels.Merge(d.Annotations, labels.Set{wellknown.AnnotationTakeoverForm: record})
+	}
 	render.WriteOutListDefaults(&d.Spec.Template.Spec)
 	restartFor(d, trust)
 	if found := drift.Of(d, live); found.By != "" && found.By == creator(live) {
