@@ -10,16 +10,15 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/decide"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/execute"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/write"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/lineage"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/phase"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/takeover"
 )
 
 // reconcileCSV reconciles one version of an operator at a time. The others wait in no worker.
@@ -56,7 +55,7 @@ func (c *Controller) reconcileCSV(ctx context.Context, k queue.Key) (rollout.Req
 var errLocked = fmt.Errorf("another version of the operator is being reconciled: %w", informers.ErrStale)
 
 func (c *Controller) reconcileVersion(ctx context.Context, k queue.Key, csv *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage) (rollout.Requeue, error) {
-	if takeover.OrderOf(csv) == wellknown.TakeoverGivenBack {
+	if csvspec.IsGivenBack(csv) {
 		return c.reporter.ReportGivenBack(ctx, k, csv, c.caches.Rollouts.Get(csv.Namespace, csv.Name))
 	}
 	if c.versions.IsDeleted(csv) {

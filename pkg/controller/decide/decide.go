@@ -197,7 +197,7 @@ func (d *decision) install() (rollout.Plan, error) {
 
 func (d *decision) next(in rollout.Input) rollout.Plan {
 	plan := rollout.Next(in, d.now)
-	if takeover.OrderOf(d.CSV) != "" {
+	if csvspec.TakeoverOrder(d.CSV) != "" {
 		plan.Status.Takeover = d.Status.Takeover // unless the forms are compared
 	}
 	if !in.DeletionBlocked { // Then the record stays as it is.

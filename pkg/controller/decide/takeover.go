@@ -7,6 +7,7 @@ import (
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
@@ -24,7 +25,7 @@ func (d *decision) takeover(in rollout.Input, rendering render.Input) takeover.I
 
 // returnSecrets writes the CA into the Secrets of a CSV that is given back, where olm-operator reads it.
 func (d *decision) returnSecrets(in *rollout.Input, form takeover.Input) {
-	if takeover.OrderOf(d.CSV) != wellknown.TakeoverGiveBack {
+	if csvspec.TakeoverOrder(d.CSV) != wellknown.TakeoverGiveBack {
 		return
 	}
 	for deployment, certificate := range in.Certificates {
@@ -48,7 +49,7 @@ func (d *decision) reportTakeover(plan *rollout.Plan, form takeover.Input) {
 // templates, and replace all pods.
 func (d *decision) requestRemovalSteps() []rollout.Step {
 	key := drift.KeyOf(d.CSV)
-	if takeover.OrderOf(d.CSV) != wellknown.TakeoverGiveBack || d.Deleting || d.carriedOut(key) {
+	if csvspec.TakeoverOrder(d.CSV) != wellknown.TakeoverGiveBack || d.Deleting || d.carriedOut(key) {
 		return nil
 	}
 	removed := map[string]string{}

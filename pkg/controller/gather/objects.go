@@ -23,7 +23,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/permissions"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/takeover"
 )
 
 func (g *Gatherer) ruleDefinitions(csv *operatorsv1alpha1.ClusterServiceVersion) []*apiextensionsv1.CustomResourceDefinition {
@@ -103,7 +102,7 @@ func podsByDeployment(csv *operatorsv1alpha1.ClusterServiceVersion, pods []*core
 func (g *Gatherer) podsOf(csv *operatorsv1alpha1.ClusterServiceVersion, ids []string, deployments []*appsv1.Deployment) map[string][]*corev1.Pod {
 	pods := g.Caches.Pods.OfOwners(ids)
 	unlabelled := func(d *appsv1.Deployment) bool { return d.Spec.Template.Labels[wellknown.LabelCSV] == "" }
-	if takeover.OrderOf(csv) != "" && slices.ContainsFunc(deployments, unlabelled) {
+	if csvspec.TakeoverOrder(csv) != "" && slices.ContainsFunc(deployments, unlabelled) {
 		pods = slices.Concat(pods, g.AdoptedPods.In(csv.Namespace))
 	}
 	return podsByDeployment(csv, pods)

@@ -26,7 +26,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/subscriptions"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/phase"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/takeover"
 )
 
 // Handlers adds the keys of the objects that a change affects to the queue.
@@ -118,7 +117,7 @@ func (h *Handlers) ownersOf(o drift.Object) []string {
 func (h *Handlers) AdoptedPodChanged(before, after drift.Object) {
 	pod := present(before, after)[0]
 	for _, csv := range h.Caches.CSVs.In(pod.GetNamespace()) {
-		if takeover.OrderOf(csv) != "" && len(csvspec.DeploymentsSelecting(csv, pod.GetLabels())) > 0 {
+		if csvspec.TakeoverOrder(csv) != "" && len(csvspec.DeploymentsSelecting(csv, pod.GetLabels())) > 0 {
 			h.enqueueOwner(queue.Regular, csv, after)
 		}
 	}

@@ -25,7 +25,7 @@ type Progress struct {
 
 // Report returns the status of a takeover; nil if there is no order and no Deployment has olm-operator's form.
 func (in Input) Report(p Progress) *managerv1alpha1.TakeoverStatus {
-	switch order := OrderOf(in.CSV); order {
+	switch order := csvspec.TakeoverOrder(in.CSV); order {
 	case wellknown.TakeoverGiveBack, wellknown.TakeoverGivenBack:
 		return in.reportReturn(p)
 	default:

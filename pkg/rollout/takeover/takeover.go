@@ -28,16 +28,6 @@ type Input struct {
 	RoleBindings map[string]*rbacv1.RoleBinding
 }
 
-// OrderOf returns the administrator's order; empty for none.
-func OrderOf(csv *operatorsv1alpha1.ClusterServiceVersion) string {
-	switch order := csv.Labels[wellknown.LabelTakeover]; order {
-	case wellknown.TakeoverHeld, wellknown.TakeoverConverge, wellknown.TakeoverGiveBack, wellknown.TakeoverGivenBack:
-		return order
-	default:
-		return ""
-	}
-}
-
 // Keeps reports whether an order lets objects stay as olm-operator made them.
 func Keeps(order string) bool {
 	return order == wellknown.TakeoverHeld || order == wellknown.TakeoverGiveBack
@@ -45,7 +35,7 @@ func Keeps(order string) bool {
 
 // Apply returns the desired objects in the form that the order requires. Without an order, it is the manager's.
 func Apply(in Input, desired render.Desired) render.Desired {
-	order := OrderOf(in.CSV)
+	order := csvspec.TakeoverOrder(in.CSV)
 	if !Keeps(order) {
 		return desired
 	}
