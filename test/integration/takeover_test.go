@@ -226,3 +226,17 @@ func writesOnlyTrust(m *manager) {
 		}
 	}
 }
+
+// What admission changed in olm-operator's write stays: the hash shows that the ClusterServiceVersion is the same.
+func TestHeldDeploymentChangedByAdmission(t *testing.T) {
+	e := newOperatorEnv(t)
+	remove := mutate(e, []string{"deployments"}, `JSONPatch{op: "replace", path: "/spec/template/spec/containers/0/image", value: "mirror.example.com/server:1"}`)
+	installedByOLM(e, csv("operator.v1", "server"), wellknown.TakeoverHeld)
+	remove()
+	before := deploymentsOf(e)
+	same(t, "the image", before["server"].Spec.Template.Spec.Containers[0].Image, "mirror.example.com/server:1")
+	m := e.manage()
+	takeoverIs(e, managerv1alpha1.TakeoverAdopted, "server")
+	m.settles("operator.v1")
+	same(t, "the Deployments", deploymentsOf(e), before)
+}
