@@ -116,11 +116,12 @@ func (r *registrar) routeEdited(c candidate) bool {
 
 func (r *registrar) keep(c candidate) webhookView {
 	desired := c.webhook.Registration
-	if c.webhook.Delegated {
+	switch {
+	case c.webhook.Delegated:
 		r.plan.ensure(r.Observed.withLiveSelector(desired, c.live), c.live)
-	} else if c.adopted() {
+	case c.adopted():
 		r.plan.ensureTrust(desired, c.live)
-	} else {
+	default:
 		r.plan.ensureRegistration(desired, c.live)
 	}
 	return r.reachability(c.deployment, c.webhook, c.live.GetName(), r.registeredSince(c.webhook, r.createdAt(c.live)), c.backend)

@@ -1,7 +1,6 @@
 package corpus
 
 import (
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,7 +15,6 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
 
@@ -108,6 +106,3 @@ func readCSVSchema(t *testing.T) *structuralschema.Structural {
 	must(t, err)
 	return schema
 }
-
-var _ = maps.Clone[map[string]string]
-var _ unstructured.Unstructured

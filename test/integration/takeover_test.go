@@ -240,3 +240,27 @@ func TestHeldDeploymentChangedByAdmission(t *testing.T) {
 	m.settles("operator.v1")
 	same(t, "the Deployments", deploymentsOf(e), before)
 }
+
+// A new version has no order: it replaces a held one in the manager's form, and the webhook stays registered.
+func TestUpgradeOfAHeldVersion(t *testing.T) {
+	e := newOperatorEnv(t)
+	installedByOLM(e, csv("operator.v1", "server"), wellknown.TakeoverHeld)
+	registered := e.registration("v.example.com").UID
+	e.manage()
+	takeoverIs(e, managerv1alpha1.TakeoverAdopted, "server")
+	next := replacing("operator.v1", csv("operator.v2", "server"))
+	container(next).Image = "example.com/server:2"
+	e.install(next)
+	e.eventually("the held version is deleted", func() (bool, any) { return isGone(e, "operator.v1"), nil })
+	same(t, "the label of the pods", e.deployment("server").Spec.Template.Labels[wellknown.LabelCSV], "operator.v2")
+	same(t, "the uid of the registration", e.registration("v.example.com").UID, registered)
+}
+
+func TestUninstallOfAHeldVersion(t *testing.T) {
+	e := newOperatorEnv(t)
+	installedByOLM(e, csv("operator.v1", "server"), wellknown.TakeoverHeld)
+	e.manage()
+	takeoverIs(e, managerv1alpha1.TakeoverAdopted, "server")
+	e.uninstall("operator.v1")
+	leavesNothing(e)
+}

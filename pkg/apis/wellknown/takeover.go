@@ -21,6 +21,6 @@ const (
 )
 
 // AnnotationTakeoverForm, on a Deployment that was given back to olm-operator, is a hash of what olm-operator makes of the
-// ClusterServiceVersion, without the certificate. While it is current, the Deployment needs no rollout, whatever the form of
-// its pods. olm-operator removes it with its next rollout.
+// ClusterServiceVersion, without the certificate. While it is current, the Deployment needs no rollout, also with pods in
+// the manager's form. olm-operator removes it with its next rollout.
 const AnnotationTakeoverForm = "olm-webhook-manager.io/takeover-form"

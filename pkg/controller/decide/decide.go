@@ -134,7 +134,7 @@ func (d *decision) firstStage() []rollout.Step {
 	if steps := d.metadataSteps(); len(steps) > 0 {
 		return steps
 	}
-	if steps := d.requestRemovalSteps(); len(steps) > 0 {
+	if steps := requestRemovalSteps(d); len(steps) > 0 {
 		return steps
 	}
 	d.check(d.Requirements.Access)
@@ -183,14 +183,14 @@ func (d *decision) install() (rollout.Plan, error) {
 		return rollout.Plan{}, err
 	}
 	d.refresh(&in)
-	form := d.takeover(in, rendering)
-	in.Desired = takeover.Apply(form, render.Objects(rendering))
-	d.returnSecrets(&in, form)
+	form := newFormer(d, in, rendering)
+	in.Desired = takeover.Apply(form.Input, render.Objects(rendering))
+	form.returnSecrets(&in)
 	if in.Condition, err = d.conditionStep(in.Desired.Condition); err != nil {
 		return rollout.Plan{}, err
 	}
 	plan := d.next(in)
-	d.reportTakeover(&plan, form)
+	form.report(&plan)
 	plan.Requeue = plan.Requeue.Earliest(requeue, maintained, d.afterDeletion(plan.Steps))
 	return plan, nil
 }

@@ -14,40 +14,45 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/takeover"
 )
 
-// takeover is what the form of the objects depends on.
-func (d *decision) takeover(in rollout.Input, rendering render.Input) takeover.Input {
+// former decides about the form of the objects.
+type former struct {
+	*decision
+	takeover.Input
+}
+
+func newFormer(d *decision, in rollout.Input, rendering render.Input) former {
 	o := d.Observed
-	return takeover.Input{
+	return former{d, takeover.Input{
 		Input: rendering, Certificates: in.Certificates,
 		Deployments: o.Deployments, Services: o.Services, Roles: o.Roles, RoleBindings: o.RoleBindings,
-	}
+	}}
 }
 
 // returnSecrets writes the CA into the Secrets of a CSV that is given back, where olm-operator reads it.
-func (d *decision) returnSecrets(in *rollout.Input, form takeover.Input) {
-	if csvspec.TakeoverOrder(d.CSV) != wellknown.TakeoverGiveBack {
+func (f former) returnSecrets(in *rollout.Input) {
+	if csvspec.TakeoverOrder(f.decision.CSV) != wellknown.TakeoverGiveBack {
 		return
 	}
 	for deployment, certificate := range in.Certificates {
-		live := d.secrets[certificate.Secret]
-		if live == nil || in.Secrets[deployment] != nil || !form.Settled(deployment) || certificate.Provider != managerv1alpha1.ProviderManager {
+		live := f.secrets[certificate.Secret]
+		if live == nil || in.Secrets[deployment] != nil || !f.Settled(deployment) || certificate.Provider != managerv1alpha1.ProviderManager {
 			continue
 		}
-		if readable := takeover.Secret(live, form.Trust[deployment].CABundle); readable != nil {
+		if readable := takeover.Secret(live, f.Trust[deployment].CABundle); readable != nil {
 			in.Secrets[deployment] = rollout.WriteSecret(readable, live)
 		}
 	}
 }
 
-func (d *decision) reportTakeover(plan *rollout.Plan, form takeover.Input) {
-	plan.Status.Takeover = form.Report(takeover.Progress{
-		Deployments: plan.Status.Deployments, Writes: len(plan.Steps) > 0, Refused: d.Observed.Refused,
+func (f former) report(plan *rollout.Plan) {
+	plan.Status.Takeover = f.Report(takeover.Progress{
+		Deployments: plan.Status.Deployments, Writes: len(plan.Steps) > 0, Refused: f.Observed.Refused,
 	})
 }
 
 // requestRemovalSteps removes requests to the manager from a CSV that is given back: olm-operator would copy them into pod
 // templates, and replace all pods.
-func (d *decision) requestRemovalSteps() []rollout.Step {
+func requestRemovalSteps(d *decision) []rollout.Step {
 	key := drift.KeyOf(d.CSV)
 	if csvspec.TakeoverOrder(d.CSV) != wellknown.TakeoverGiveBack || d.Deleting || d.carriedOut(key) {
 		return nil

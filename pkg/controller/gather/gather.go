@@ -90,8 +90,8 @@ func (g *Gatherer) cached(csv *operatorsv1alpha1.ClusterServiceVersion, relative
 		Observed: rollout.Observed{
 			Deployments:    byName(deployments),
 			Services:       byName(services),
-			Slices:         g.slicesOf(services),
-			Pods:           g.podsOf(csv, ids, deployments),
+			Slices:         slicesOf(g.Caches.Slices, services),
+			Pods:           podsOf(g, csv, ids, deployments),
 			Roles:          byName(inNamespace(csv.Namespace, g.Caches.Roles.OfOwners(ids))),
 			RoleBindings:   byName(inNamespace(csv.Namespace, delegating(g.Caches.RoleBindings.OfOwners(ids), false))),
 			AuthDelegators: byName(owners.Proven(ownership, delegating(g.Caches.ClusterRoleBindings.OfOwners(ids), true))),

@@ -99,7 +99,7 @@ func podsByDeployment(csv *operatorsv1alpha1.ClusterServiceVersion, pods []*core
 }
 
 // podsOf includes the pods of Deployments that stay as olm-operator made them.
-func (g *Gatherer) podsOf(csv *operatorsv1alpha1.ClusterServiceVersion, ids []string, deployments []*appsv1.Deployment) map[string][]*corev1.Pod {
+func podsOf(g *Gatherer, csv *operatorsv1alpha1.ClusterServiceVersion, ids []string, deployments []*appsv1.Deployment) map[string][]*corev1.Pod {
 	pods := g.Caches.Pods.OfOwners(ids)
 	unlabelled := func(d *appsv1.Deployment) bool { return d.Spec.Template.Labels[wellknown.LabelCSV] == "" }
 	if csvspec.TakeoverOrder(csv) != "" && slices.ContainsFunc(deployments, unlabelled) {
@@ -109,10 +109,10 @@ func (g *Gatherer) podsOf(csv *operatorsv1alpha1.ClusterServiceVersion, ids []st
 }
 
 // slicesOf finds EndpointSlices by their Service: they inherit its labels, and those of olm-operator name no owner.
-func (g *Gatherer) slicesOf(services []*corev1.Service) map[string][]*discoveryv1.EndpointSlice {
+func slicesOf(cache informers.Store[*discoveryv1.EndpointSlice], services []*corev1.Service) map[string][]*discoveryv1.EndpointSlice {
 	found := map[string][]*discoveryv1.EndpointSlice{}
 	for _, s := range services {
-		found[s.Name] = g.Caches.Slices.By(informers.ByService, s.Namespace+"/"+s.Name)
+		found[s.Name] = cache.By(informers.ByService, s.Namespace+"/"+s.Name)
 	}
 	return found
 }

@@ -113,7 +113,7 @@ func (h *Handlers) ownersOf(o drift.Object) []string {
 	return informers.OwnersOf(o)
 }
 
-// AdoptedPodChanged enqueues the ClusterServiceVersions that were taken over and whose Deployments select the pod.
+// AdoptedPodChanged enqueues the ClusterServiceVersions with an order about a takeover whose Deployments select the pod.
 func (h *Handlers) AdoptedPodChanged(before, after drift.Object) {
 	pod := present(before, after)[0]
 	for _, csv := range h.Caches.CSVs.In(pod.GetNamespace()) {

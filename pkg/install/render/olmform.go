@@ -1,7 +1,6 @@
 package render
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/json"
 	"math/big"
@@ -41,13 +40,13 @@ func OLMDeployment(in Input, spec operatorsv1alpha1.StrategyDeploymentSpec, caHa
 }
 
 // OLMHash returns the hash that olm-operator writes into labels, of a Deployment's spec or of a webhook description: base 62
-// of the SHA-224 of the JSON text.
+// of the SHA-224 of the JSON text with a newline.
 func OLMHash(value any) string {
-	var text bytes.Buffer
-	if err := json.NewEncoder(&text).Encode(value); err != nil {
+	text, err := json.Marshal(value)
+	if err != nil {
 		panic(err) // API types always marshal
 	}
-	sum := sha256.Sum224(text.Bytes())
+	sum := sha256.Sum224(append(text, '\n'))
 	var number big.Int
 	return number.SetBytes(sum[:]).Text(62)
 }

@@ -4,7 +4,7 @@ package v1alpha1
 // +kubebuilder:validation:Enum=Adopted;Converging;Converged;GivingBack;GivenBack
 type TakeoverForm string
 
-// The forms of a taken over ClusterServiceVersion.
+// The forms of an adopted ClusterServiceVersion.
 const (
 	// TakeoverAdopted: Deployments stay as olm-operator made them. The manager maintains certificates
 	// and trust.

@@ -74,7 +74,7 @@ type WebhookRolloutStatus struct {
 	// +optional
 	Upgrade *UpgradeStatus `json:"upgrade,omitempty"`
 
-	// takeover reports how far the objects that olm-operator created were taken over or given back.
+	// takeover is the progress of the adoption of objects that olm-operator created, or of their return.
 	// Absent if the ClusterServiceVersion has no order about it and no Deployment has olm-operator's form.
 	// +optional
 	Takeover *TakeoverStatus `json:"takeover,omitempty"`
