@@ -13,6 +13,7 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -69,6 +70,12 @@ func createdByOLM(e *env, c *operatorsv1alpha1.ClusterServiceVersion, ca []byte)
 		installtest.OrPanic(e.kube.AppsV1().Deployments(e.namespace).Create(e.ctx, d, by))
 	}
 	for _, description := range c.Spec.WebhookDefinitions {
+		for _, name := range description.ConversionCRDs {
+			convertedByOLM(e, name, description, ca)
+		}
+		if description.Type == operatorsv1alpha1.ConversionWebhook {
+			continue
+		}
 		installtest.OrPanic(e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations().Create(e.ctx, &admissionregistrationv1.ValidatingWebhookConfiguration{
 			ObjectMeta: metav1.ObjectMeta{GenerateName: description.GenerateName + "-", Labels: labels.Merge(csvspec.OwnerLabels(c), labels.Set{
 				wellknown.LabelWebhookGenerateName: description.GenerateName, wellknown.LabelWebhookHash: render.OLMHash(&description),
@@ -76,6 +83,19 @@ func createdByOLM(e *env, c *operatorsv1alpha1.ClusterServiceVersion, ca []byte)
 			Webhooks: []admissionregistrationv1.ValidatingWebhook{description.GetValidatingWebhook(e.namespace, nil, ca)},
 		}, by))
 	}
+}
+
+func convertedByOLM(e *env, name string, description operatorsv1alpha1.WebhookDescription, ca []byte) {
+	e.Helper()
+	definitions := extensions(e).ApiextensionsV1().CustomResourceDefinitions()
+	crd := kube.Get(e, definitions, name)
+	crd.Spec.Conversion = &apiextensionsv1.CustomResourceConversion{Strategy: apiextensionsv1.WebhookConverter, Webhook: &apiextensionsv1.WebhookConversion{
+		ClientConfig: &apiextensionsv1.WebhookClientConfig{CABundle: ca, Service: &apiextensionsv1.ServiceReference{
+			Namespace: e.namespace, Name: "server-service", Path: description.WebhookPath, Port: &description.ContainerPort,
+		}},
+		ConversionReviewVersions: description.AdmissionReviewVersions,
+	}}
+	installtest.OrPanic(definitions.Update(e.ctx, crd, metav1.UpdateOptions{FieldManager: olmWriter}))
 }
 
 // secretOfOLM creates the Secret of a serving certificate. Only olmCAKey has the CA.
@@ -142,6 +162,9 @@ func acceptedByOLM(e *env, name string) {
 		}
 	}
 	for _, description := range c.Spec.WebhookDefinitions {
+		if description.Type == operatorsv1alpha1.ConversionWebhook {
+			continue
+		}
 		selector := labels.Set(labels.Merge(csvspec.OwnerLabels(c), labels.Set{
 			wellknown.LabelWebhookGenerateName: description.GenerateName, wellknown.LabelWebhookHash: render.OLMHash(&description),
 		})).String()

@@ -264,3 +264,24 @@ func TestUninstallOfAHeldVersion(t *testing.T) {
 	e.uninstall("operator.v1")
 	leavesNothing(e)
 }
+
+// A conversion of olm-operator is held and given back. Garbage collection deletes its server with the version again.
+func TestReturnOfAConversion(t *testing.T) {
+	e := newOperatorEnv(t)
+	crd := newCRD(e, "engines", "v1", "v2")
+	c := converting("operator.v1", crd.Name)
+	c.Spec.WebhookDefinitions[0].GenerateName = "c.example.com"
+	c.Spec.WebhookDefinitions = append(c.Spec.WebhookDefinitions, webhook("v.example.com", "server"))
+	installedByOLM(e, c, wellknown.TakeoverHeld)
+	before, converted := templatesOf(e), conversion(e, crd.Name)
+	m := e.manage()
+	takeoverIs(e, managerv1alpha1.TakeoverAdopted, "server")
+	m.settles("operator.v1")
+	same(t, "the conversion", conversion(e, crd.Name), converted)
+	becomes(e, "the definition owns its server", func() int { return len(e.deployment("server").OwnerReferences) }, 2)
+	giveBack(e, m)
+	acceptedByOLM(e, "operator.v1")
+	same(t, "the pods", templatesOf(e), before)
+	same(t, "the number of owners", len(e.deployment("server").OwnerReferences), 1)
+	same(t, "the conversion", conversion(e, crd.Name), converted)
+}

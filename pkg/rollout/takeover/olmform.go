@@ -27,28 +27,33 @@ func MadeByOLM(in render.Input, spec operatorsv1alpha1.StrategyDeploymentSpec, l
 	return live.Labels[wellknown.LabelDeploymentHash] == made.Labels[wellknown.LabelDeploymentHash] || Input{Input: in}.recorded(spec, live)
 }
 
-// computed returns what olm-operator made. An annotation of the CSV that the manager or kubectl reads counts as the pods have
-// it: an administrator may have set it since, and a change of it needs no rollout.
+// computed returns what olm-operator made. An annotation that the manager or kubectl reads counts as the pods have it: an
+// administrator may have set it since, and a change of it needs no rollout.
 func computed(in render.Input, spec operatorsv1alpha1.StrategyDeploymentSpec, live *appsv1.Deployment, caHash string) *appsv1.Deployment {
 	pods := live.Spec.Template.Annotations
 	csv := *in.CSV
-	csv.Annotations = labels.Merge(csv.Annotations, nil)
-	for key := range csv.Annotations {
-		if !strings.HasPrefix(key, wellknown.AnnotationPrefix) {
-			continue
-		}
-		if value, copied := pods[key]; copied {
-			csv.Annotations[key] = value
-		} else {
-			delete(csv.Annotations, key)
-		}
-	}
+	csv.Annotations = asIn(pods, csv.Annotations)
 	delete(csv.Annotations, corev1.LastAppliedConfigAnnotation)
 	if applied, copied := pods[corev1.LastAppliedConfigAnnotation]; copied {
 		csv.Annotations[corev1.LastAppliedConfigAnnotation] = applied
 	}
-	in.CSV = &csv
+	in.CSV, in.Config.Annotations = &csv, asIn(pods, in.Config.Annotations)
 	return render.OLMDeployment(in, spec, caHash)
+}
+
+// asIn returns annotations. Those that the manager reads have the values of the pods, or are missing as in the pods.
+func asIn(pods, annotations map[string]string) map[string]string {
+	all := map[string]string{}
+	for key, value := range annotations {
+		copied, exists := pods[key]
+		switch {
+		case !strings.HasPrefix(key, wellknown.AnnotationPrefix):
+			all[key] = value
+		case exists:
+			all[key] = copied
+		}
+	}
+	return all
 }
 
 // recorded reports whether the Deployment was given back in this form.

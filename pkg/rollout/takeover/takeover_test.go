@@ -94,8 +94,12 @@ func TestForm(t *testing.T) {
 		"held, an annotation of the CSV": {wellknown.TakeoverHeld, func(s *shop) { s.csv.Annotations["example.com/from"] = "an edit" }, false},
 		"held, without an annotation":    {wellknown.TakeoverHeld, func(s *shop) { delete(s.csv.Annotations, "example.com/from") }, false},
 		"held, a variable in the config": {wellknown.TakeoverHeld, func(s *shop) { s.in.Config.Env = []corev1.EnvVar{{Name: "A", Value: "b"}} }, false},
-		"held, a request to rotate":      {wellknown.TakeoverHeld, func(s *shop) { s.csv.Annotations[wellknown.AnnotationRotate] = "now" }, true},
-		"held, applied by kubectl":       {wellknown.TakeoverHeld, appliedByKubectl, true},
+		"held, an instruction in the config": {wellknown.TakeoverHeld, func(s *shop) {
+			s.in.Config.Annotations = map[string]string{wellknown.AnnotationCertificateValidity: "720h"}
+		}, true},
+		"held, an annotation in the config": {wellknown.TakeoverHeld, func(s *shop) { s.in.Config.Annotations = map[string]string{"example.com/a": "b"} }, false},
+		"held, a request to rotate":         {wellknown.TakeoverHeld, func(s *shop) { s.csv.Annotations[wellknown.AnnotationRotate] = "now" }, true},
+		"held, applied by kubectl":          {wellknown.TakeoverHeld, appliedByKubectl, true},
 		"held, pods in the manager's form": {wellknown.TakeoverHeld, func(s *shop) {
 			s.live.Spec.Template.Labels = labels.Set{"app": "manager", wellknown.LabelCSV: "shop.v1"}
 		}, false},
