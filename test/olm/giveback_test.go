@@ -73,15 +73,15 @@ func (e *env) takeoverIs(csv string, form managerv1alpha1.TakeoverForm) {
 // identities are the uids and restarts of the pods, and the uids of Deployments and registrations.
 func (e *env) identities() map[string]string {
 	e.Helper()
-	all, any := map[string]string{}, metav1.ListOptions{}
-	for _, pod := range kube.List(e, kubeClient.CoreV1().Pods(e.namespace), any).Items {
+	all, everything := map[string]string{}, metav1.ListOptions{}
+	for _, pod := range kube.List(e, kubeClient.CoreV1().Pods(e.namespace), everything).Items {
 		restarts := int32(0)
 		for _, c := range pod.Status.ContainerStatuses {
 			restarts += c.RestartCount
 		}
 		all["Pod "+pod.Name] = fmt.Sprintf("%s, %d restarts", pod.UID, restarts)
 	}
-	for _, d := range kube.List(e, kubeClient.AppsV1().Deployments(e.namespace), any).Items {
+	for _, d := range kube.List(e, kubeClient.AppsV1().Deployments(e.namespace), everything).Items {
 		all["Deployment "+d.Name] = string(d.UID)
 	}
 	owned := metav1.ListOptions{LabelSelector: wellknown.LabelOwnerNamespace + "=" + e.namespace + ",!" + wellknown.LabelCanary}
