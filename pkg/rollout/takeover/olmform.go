@@ -41,7 +41,7 @@ func computed(in render.Input, spec operatorsv1alpha1.StrategyDeploymentSpec, li
 	return render.OLMDeployment(in, spec, caHash)
 }
 
-// asIn returns annotations. Those that the manager reads have the values of the pods, or are missing as in the pods.
+// asIn returns annotations. One that the manager reads has the value that the pods have, or is missing as in the pods.
 func asIn(pods, annotations map[string]string) map[string]string {
 	all := map[string]string{}
 	for key, value := range annotations {
