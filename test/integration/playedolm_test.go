@@ -165,9 +165,9 @@ func acceptedByOLM(e *env, name string) {
 		if description.Type == operatorsv1alpha1.ConversionWebhook {
 			continue
 		}
-		selector := labels.Set(labels.Merge(csvspec.OwnerLabels(c), labels.Set{
+		selector := labels.Merge(csvspec.OwnerLabels(c), labels.Set{
 			wellknown.LabelWebhookGenerateName: description.GenerateName, wellknown.LabelWebhookHash: render.OLMHash(&description),
-		})).String()
+		}).String()
 		found := kube.List(e, e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations(), metav1.ListOptions{LabelSelector: selector}).Items
 		same(e.T, "registrations of "+description.GenerateName, len(found), 1)
 	}

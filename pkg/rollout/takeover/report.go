@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	appsv1 "k8s.io/api/apps/v1"
+
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
@@ -36,7 +38,7 @@ func (in Input) Report(p Progress) *managerv1alpha1.TakeoverStatus {
 func (in Input) reportConvergence(order string, p Progress) *managerv1alpha1.TakeoverStatus {
 	status := &managerv1alpha1.TakeoverStatus{Form: managerv1alpha1.TakeoverConverged}
 	for _, spec := range csvspec.Deployments(in.CSV) {
-		if live := in.Deployments[spec.Name]; live != nil && live.Spec.Template.Labels[wellknown.LabelCSV] == "" {
+		if live := in.Deployments[spec.Name]; live != nil && isOLMs(live) {
 			status.Deployments = append(status.Deployments, spec.Name)
 		}
 	}
@@ -53,6 +55,12 @@ func (in Input) reportConvergence(order string, p Progress) *managerv1alpha1.Tak
 		status.Message = "waits until these Deployments are available"
 	}
 	return status
+}
+
+// isOLMs reports whether olm-operator made a Deployment. Admission may remove the manager's label from the pods.
+func isOLMs(live *appsv1.Deployment) bool {
+	_, written := live.Annotations[wellknown.AnnotationReplicas]
+	return !written && live.Spec.Template.Labels[wellknown.LabelCSV] == ""
 }
 
 func (in Input) reportReturn(p Progress) *managerv1alpha1.TakeoverStatus {
