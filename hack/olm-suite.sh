@@ -5,6 +5,7 @@
 #   OLM       a checkout of github.com/operator-framework/operator-lifecycle-manager; test/olm/upstream has the
 #             version that OLM's programs are built from
 #   LABELS    a label filter of ginkgo; the default selects what olm-operator does, without a registry
+#   SKIP      a regular expression of ginkgo: tests whose name matches are skipped
 #   OPERATORS olm-operator, manager, or both (the default)
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -14,6 +15,7 @@ export GOWORK=off
 : "${OLM:?is not set. Run: make e2e-olm-suite OLM=DIRECTORY, with a checkout of OLM}"
 LABELS=${LABELS:-Webhooks || ClusterServiceVersion || OperatorGroup || Subscription || Operator || DisablingCopiedCSVs}
 OPERATORS=${OPERATORS:-olm-operator manager}
+skip=(${SKIP:+-ginkgo.skip "$SKIP"})
 coredns=github.com/coredns/coredns@v1.14.7
 probe=github.com/grpc-ecosystem/grpc-health-probe@v0.4.62
 out=$PWD/out/olm-suite
@@ -42,6 +44,9 @@ build() {
   # The tests only need that its pods run.
   CGO_ENABLED=0 go build -C test/cluster -o "$PWD/out/dummy" ./cmd/pause
   go run ./hack/mkimage -o out/dummy.tar -t docker.io/olm-webhook-manager/dummy:dev out/dummy
+  go build -C test/olm -o "$PWD/out/mock-extension-apiserver" ./suite/apiserver
+  go run ./hack/mkimage -o out/mock-extension-apiserver.tar -t quay.io/operator-framework/mock-extension-apiserver:master -user 0:0 -dir /bin \
+    out/mock-extension-apiserver
   CGO_ENABLED=0 go test -C "$OLM" -c -tags e2e,experimental_metrics -o "$out/suite.test" ./test/e2e
 }
 
@@ -57,7 +62,7 @@ installed() {
 run() {
   go run -C test/cluster ./cmd/cluster down
   . hack/connect.sh
-  load_images "${olm[@]}" configmap-server coredns dummy
+  load_images "${olm[@]}" configmap-server coredns dummy mock-extension-apiserver
   define_olm
   kubectl kustomize test/olm/suite | sed "s#configmap-server:dev#configmap-server@$configmap_server#" | kubectl apply --server-side -f -
   kubectl rollout status -n olm deployment/catalog-operator --timeout=3m
@@ -65,8 +70,9 @@ run() {
   olm-operator) start_olm_operator ;;
   manager) start_suite_manager ;;
   esac
+  kubectl apply --server-side -f test/olm/manifests/packageserver.yaml
   (cd "$OLM/test/e2e" && "$out/suite.test" -kubeconfig "$KUBECONFIG" -namespace operators -olmNamespace olm -catalogNamespace olm \
-    -dummyImage docker.io/olm-webhook-manager/dummy:dev -ginkgo.label-filter "$LABELS" -ginkgo.no-color -ginkgo.timeout 3h \
+    -dummyImage docker.io/olm-webhook-manager/dummy:dev -ginkgo.label-filter "$LABELS" "${skip[@]}" -ginkgo.no-color -ginkgo.timeout 3h \
     -ginkgo.junit-report "$out/$1.xml") >"$out/$1.log" 2>&1 || true
 }
 

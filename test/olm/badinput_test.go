@@ -51,8 +51,7 @@ func TestBadVersions(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o := examples["volumelabels"]
 			o.group.UpgradeStrategy = operatorsv1.UpgradeStrategyUnsafeFailForward
-			e := newEnv(t, "volumelabels", o.group)
-			o.prepare(e)
+			e := o.newEnv(t, "volumelabels")
 			v1 := e.example(o.bundle).Release("0.1.0")
 			v2, v3 := v1.Release("0.2.0", test.edit), v1.Release("0.3.0")
 			e.serve(packageOf(catalog.Chain(stable, v1), v1))

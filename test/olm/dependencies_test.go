@@ -3,7 +3,6 @@ package olm
 import (
 	"testing"
 
-	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
@@ -15,8 +14,7 @@ import (
 // Subscription of its own. Both webhooks answer, and the operator that was installed first answers all the time.
 func TestDependency(t *testing.T) {
 	volumes, projects := examples["volumelabels"], examples["projectpolicy"]
-	e := newEnv(t, "volumelabels", operatorsv1.OperatorGroupSpec{})
-	volumes.prepare(e)
+	e := volumes.newEnv(t, "volumelabels")
 	v1, required := e.example(volumes.bundle).Release("0.1.0"), e.example(projects.bundle)
 	v2 := v1.Release("0.2.0", func(b *catalog.Bundle) {
 		owned := required.CSV.Spec.CustomResourceDefinitions.Owned[0]

@@ -25,6 +25,7 @@ const between = 10 * time.Millisecond
 type operator struct {
 	bundle  string // its folder
 	group   operatorsv1.OperatorGroupSpec
+	target  string     // a Namespace that the group selects: olm-operator needs it before the group
 	prepare func(*env) // what it needs before it is installed
 	rule    func(*env) // what the webhook decides by, once its definitions exist
 	call    func(context.Context) calls.Call
@@ -37,13 +38,9 @@ var examples = map[string]operator{
 	"poddefaults": {
 		bundle: "poddefaults/bundle",
 		group:  operatorsv1.OperatorGroupSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{enabled: "true"}}},
-		prepare: func(e *env) {
-			kube.CreateTemporary(e, kubeClient.CoreV1().Namespaces(), &corev1.Namespace{
-				ObjectMeta: metav1.ObjectMeta{Name: notebooks, Labels: map[string]string{enabled: "true"}},
-			})
-		},
-		rule: conflictingDefault,
-		call: callPodDefaults, answer: calls.Denied,
+		target: notebooks,
+		rule:   conflictingDefault,
+		call:   callPodDefaults, answer: calls.Denied,
 	},
 	"projectpolicy": {bundle: "projectpolicy/bundle", rule: policyForShops, call: callProjectPolicy, answer: calls.Denied},
 	"volumelabels":  {bundle: "volumelabels/bundle-one-process", prepare: catalogueOfVolumes, call: callVolumeLabels, answer: calls.Converted},
@@ -53,11 +50,21 @@ var examples = map[string]operator{
 func newExample(t *testing.T, name string) (*env, operator) {
 	t.Helper()
 	o := examples[name]
+	return o.newEnv(t, name), o
+}
+
+func (o operator) newEnv(t *testing.T, name string) *env {
+	t.Helper()
+	if o.target != "" {
+		kube.CreateTemporary(t, kubeClient.CoreV1().Namespaces(), &corev1.Namespace{
+			ObjectMeta: metav1.ObjectMeta{Name: o.target, Labels: o.group.Selector.MatchLabels},
+		})
+	}
 	e := newEnv(t, name, o.group)
 	if o.prepare != nil {
 		o.prepare(e)
 	}
-	return e, o
+	return e
 }
 
 // load calls the webhook, once it has what it decides by, and returns when it answers.

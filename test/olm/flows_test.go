@@ -39,9 +39,9 @@ func TestFlows(t *testing.T) {
 	for _, name := range []string{"poddefaults", "projectpolicy", "volumelabels", "crdconversion"} {
 		flow := flows[name]
 		t.Run(name, func(t *testing.T) {
-			group := examples[name].group
-			group.UpgradeStrategy = operatorsv1.UpgradeStrategyUnsafeFailForward
-			e := newEnv(t, name, group)
+			o := examples[name]
+			o.group.UpgradeStrategy = operatorsv1.UpgradeStrategyUnsafeFailForward
+			e := o.newEnv(t, name)
 			f := flow(e)
 			m := e.measure()
 			f.run(e, m)
@@ -95,9 +95,6 @@ func (f flow) run(e *env, m *measurement) {
 }
 
 func (o operator) flow(e *env) flow {
-	if o.prepare != nil {
-		o.prepare(e)
-	}
 	v1 := e.example(o.bundle).Release("0.1.0")
 	return flow{
 		versions:  [4]catalog.Bundle{v1, v1.Release("0.2.0"), v1.Release("0.3.0", catalog.NeverReady, catalog.FailsSoon), v1.Release("0.4.0")},

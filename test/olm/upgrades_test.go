@@ -68,8 +68,7 @@ func TestUpgradesOfAChannel(t *testing.T) {
 func TestFailForward(t *testing.T) {
 	o := examples["volumelabels"]
 	o.group.UpgradeStrategy = operatorsv1.UpgradeStrategyUnsafeFailForward
-	e := newEnv(t, "volumelabels", o.group)
-	o.prepare(e)
+	e := o.newEnv(t, "volumelabels")
 	v1 := e.example(o.bundle).Release("0.1.0")
 	v2, v3 := v1.Release("0.2.0", catalog.NeverReady, catalog.FailsSoon), v1.Release("0.3.0")
 	e.serve(packageOf(catalog.Chain(stable, v1), v1))
