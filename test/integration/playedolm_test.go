@@ -17,6 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
@@ -96,6 +97,18 @@ func convertedByOLM(e *env, name string, description operatorsv1alpha1.WebhookDe
 		ConversionReviewVersions: description.AdmissionReviewVersions,
 	}}
 	installtest.OrPanic(definitions.Update(e.ctx, crd, metav1.UpdateOptions{FieldManager: olmWriter}))
+}
+
+// registeredByOLM creates the APIService of a ClusterServiceVersion that olm-operator installed.
+func (a *playedAPI) registeredByOLM(c *operatorsv1alpha1.ClusterServiceVersion) *apiregistrationv1.APIService {
+	a.Helper()
+	return installtest.OrPanic(a.apis.ApiregistrationV1().APIServices().Create(a.ctx, &apiregistrationv1.APIService{
+		ObjectMeta: metav1.ObjectMeta{Name: a.name(), Labels: csvspec.OwnerLabels(c)},
+		Spec: apiregistrationv1.APIServiceSpec{
+			Group: a.group, Version: "v1", GroupPriorityMinimum: 2000, VersionPriority: 15, CABundle: certificate(a.env).Data[wellknown.KeyOLMCA],
+			Service: &apiregistrationv1.ServiceReference{Namespace: a.namespace, Name: a.service(), Port: new(int32(443))},
+		},
+	}, metav1.CreateOptions{FieldManager: olmWriter}))
 }
 
 // secretOfOLM creates the Secret of a serving certificate. Only olmCAKey has the CA.

@@ -14,6 +14,7 @@ import (
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/takeover"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
@@ -284,4 +285,34 @@ func TestReturnOfAConversion(t *testing.T) {
 	same(t, "the pods", templatesOf(e), before)
 	same(t, "the number of owners", len(e.deployment("server").OwnerReferences), 1)
 	same(t, "the conversion", conversion(e, crd.Name), converted)
+}
+
+// olm-operator requires that the pods of an APIService's server name the CA that the APIService trusts. So they are replaced
+// only after a rotation, in the form of olm-operator.
+func TestReturnOfAnAPIService(t *testing.T) {
+	e := newOperatorEnv(t)
+	a := playAPI(e)
+	c := installedByOLM(e, a.ownedBy(csv("operator.v1", "server")), wellknown.TakeoverHeld)
+	registered := a.registeredByOLM(c)
+	a.start()
+	a.isAvailable()
+	before := templatesOf(e)
+	m := e.manage()
+	takeoverIs(e, managerv1alpha1.TakeoverAdopted, "server")
+	m.settles("operator.v1")
+	same(t, "the APIService", a.registered().Spec, registered.Spec)
+	giveBack(e, m)
+	acceptedByOLM(e, "operator.v1")
+	same(t, "the pods", templatesOf(e), before)
+
+	orderTakeover(e, wellknown.TakeoverHeld)
+	takeoverIs(e, managerv1alpha1.TakeoverAdopted, "server")
+	e.order("once")
+	rotates(e, 1)
+	same(t, "the pods that are held", templatesOf(e), before)
+	giveBack(e, m)
+	acceptedByOLM(e, "operator.v1")
+	same(t, "the hash of the CA in the pods", templateHash(e), takeover.BundleHash(a.registered().Spec.CABundle))
+	same(t, "the label of the manager", e.deployment("server").Spec.Template.Labels[wellknown.LabelCSV], "")
+	same(t, "the uid of the APIService", a.registered().UID, registered.UID)
 }
