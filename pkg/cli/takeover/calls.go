@@ -20,6 +20,21 @@ type Reading struct {
 	Problems map[string]string
 }
 
+// ProblemsOf returns why registrations do not serve, by the registration. While a CSV converges, pods of a Deployment with
+// the strategy Recreate are missing for a time: the user has accepted that.
+func ProblemsOf(s *Snapshot) map[string]string {
+	all := map[string]string{}
+	for _, csv := range s.CSVs {
+		if s.StateOf(csv) == Converging && slices.ContainsFunc(csv.Deployments, func(d Deployment) bool { return d.Recreate }) {
+			continue
+		}
+		for _, p := range csv.Problems {
+			all[p.Object] = p.Message
+		}
+	}
+	return all
+}
+
 // Watcher compares readings. Calls that failed before the first change of the command are not counted.
 type Watcher struct {
 	// FailedBefore are the webhooks with failed calls, or with a problem, before the first change.

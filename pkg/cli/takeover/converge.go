@@ -75,7 +75,9 @@ func (s *Snapshot) convergeNext(selected []CSV, o Options, now time.Time) Decisi
 			continue
 		}
 		if o.Window != nil && !o.Window.Contains(now) {
-			return wait("the maintenance window %s opens at %s", o.Window, o.Window.Opens(now).Format(time.RFC3339))
+			d := wait("the maintenance window %s opens at %s", o.Window, o.Window.Opens(now).Format(time.RFC3339))
+			d.Patient = true
+			return d
 		}
 		if cause := c.unready(); cause != "" {
 			return wait("%s cannot be restarted now: %s", c, cause)

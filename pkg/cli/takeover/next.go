@@ -30,6 +30,8 @@ type Decision struct {
 	Writes []Write
 	// Wait is what must become true before the next decision.
 	Wait string
+	// Patient is set if Wait may take longer than any other condition.
+	Patient bool
 	// Blocked is why the command cannot continue, with the next step.
 	Blocked string
 	Done    bool

@@ -16,16 +16,18 @@ type Window struct {
 // ParseWindow reads a window such as 22:00-04:00, in a time zone.
 func ParseWindow(text string, in *time.Location) (*Window, error) {
 	from, until, valid := strings.Cut(text, "-")
-	w := &Window{Location: in}
-	for clock, to := range map[string]*time.Duration{from: &w.From, until: &w.Until} {
-		at, err := time.Parse("15:04", clock)
-		valid = valid && err == nil
-		*to = time.Duration(at.Hour())*time.Hour + time.Duration(at.Minute())*time.Minute
-	}
-	if !valid || w.From == w.Until {
+	begin, errBegin := clock(from)
+	end, errEnd := clock(until)
+	if !valid || errBegin != nil || errEnd != nil || begin == end {
 		return nil, fmt.Errorf("maintenance window %q: write two times of a day, such as 22:00-04:00", text)
 	}
-	return w, nil
+	return &Window{From: begin, Until: end, Location: in}, nil
+}
+
+// clock returns the duration since midnight of a time such as 22:00.
+func clock(text string) (time.Duration, error) {
+	at, err := time.Parse("15:04", text)
+	return time.Duration(at.Hour())*time.Hour + time.Duration(at.Minute())*time.Minute, err
 }
 
 // Contains reports whether a time is in the window.
@@ -50,6 +52,6 @@ func (w *Window) Opens(now time.Time) time.Time {
 
 // String returns the window as ParseWindow reads it, with its time zone.
 func (w *Window) String() string {
-	clock := func(d time.Duration) string { return fmt.Sprintf("%02d:%02d", int(d.Hours()), int(d.Minutes())%60) }
-	return fmt.Sprintf("%s-%s %s", clock(w.From), clock(w.Until), w.Location)
+	written := func(d time.Duration) string { return fmt.Sprintf("%02d:%02d", int(d.Hours()), int(d.Minutes())%60) }
+	return fmt.Sprintf("%s-%s %s", written(w.From), written(w.Until), w.Location)
 }

@@ -22,7 +22,7 @@ func NewCommand() *cobra.Command {
 and pods. Every command reads the state of the cluster and does what is next: after an interruption, run it again.
 docs/admin/takeover.md has the risks and the steps.`,
 	}
-	cmd.AddCommand(newStatusCommand())
+	cmd.AddCommand(newPlanCommand(), newRunCommand(), newUndoCommand(), newConvergeCommand(), newStatusCommand())
 	return cmd
 }
 
