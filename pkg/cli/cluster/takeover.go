@@ -11,7 +11,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/types"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
@@ -21,7 +20,6 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/csvstatus"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
-	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/takeover"
 )
@@ -123,16 +121,20 @@ func (c *Cluster) takeoverCSVs(ctx context.Context, s *takeover.Snapshot) ([]ope
 	if err != nil {
 		return nil, err
 	}
-	reports, unknown, err := c.reports(ctx)
+	rollouts, unknown, err := c.Rollouts(ctx, metav1.NamespaceAll)
 	if err != nil {
 		return nil, err
 	}
 	s.NoRollouts = unknown
+	reports := map[types.NamespacedName]takeover.Report{}
+	for _, r := range rollouts {
+		reports[types.NamespacedName{Namespace: r.Namespace, Name: r.Name}] = takeover.ReportOf(r.Status.Takeover)
+	}
 	for _, csv := range csvs {
 		name := types.NamespacedName{Namespace: csv.Namespace, Name: csv.Name}
 		report, exists := reports[name]
 		s.CSVs = append(s.CSVs, takeover.CSV{
-			NamespacedName: name, Phase: string(csv.Status.Phase), Cause: csvstatus.Explained(csv.Status), Order: takeover.Order(csv.Labels[takeover.LabelOrder]),
+			NamespacedName: name, Phase: string(csv.Status.Phase), Cause: csvstatus.Explained(csv.Status), Order: takeover.Order(csv.Labels[wellknown.LabelTakeover]),
 			HasRollout: exists, Report: report,
 		})
 	}
@@ -140,24 +142,6 @@ func (c *Cluster) takeoverCSVs(ctx context.Context, s *takeover.Snapshot) ([]ope
 		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
 	})
 	return csvs, nil
-}
-
-func (c *Cluster) reports(ctx context.Context) (all map[types.NamespacedName]takeover.Report, unknown bool, err error) {
-	resource := managerv1alpha1.SchemeGroupVersion.WithResource("webhookrollouts")
-	list, err := c.Dynamic.Resource(resource).List(ctx, metav1.ListOptions{})
-	if err != nil {
-		unknown, err = c.isUnknownKind(ctx, err, resource)
-		return nil, unknown, err
-	}
-	all = map[types.NamespacedName]takeover.Report{}
-	for _, rollout := range list.Items {
-		all[nameOf(&rollout)] = takeover.ReportOf(rollout.Object)
-	}
-	return all, false, nil
-}
-
-func nameOf(o *unstructured.Unstructured) types.NamespacedName {
-	return types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}
 }
 
 // nameOfPackageServer begins the name of the ClusterServiceVersion with which each version of OLM is released.

@@ -1,20 +1,14 @@
 package takeover
 
-// LabelOrder, on a ClusterServiceVersion (CSV), is the order of the administrator for it. It is a label, because
-// olm-operator copies annotations of a CSV into pod templates, and no labels.
-const LabelOrder = "olm-webhook-manager.io/takeover"
+import "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 
-// Order is a value of the label. The zero value is a CSV without the label.
+// Order is a value of the label LabelTakeover of a ClusterServiceVersion (CSV). The zero value is a CSV without the label.
 type Order string
 
-// The orders.
+// The orders. Package wellknown has their meaning.
 const (
-	// Held means that the manager manages the objects in the form in which olm-operator created them.
-	Held Order = "held"
-	// Converge means that the manager brings the objects into its own form.
-	Converge Order = "converge"
-	// GiveBack means that the manager brings the objects into a form that olm-operator accepts without a rollout.
-	GiveBack Order = "give-back"
-	// GivenBack means that the manager writes nothing of the CSV.
-	GivenBack Order = "given-back"
+	Held      Order = wellknown.TakeoverHeld
+	Converge  Order = wellknown.TakeoverConverge
+	GiveBack  Order = wellknown.TakeoverGiveBack
+	GivenBack Order = wellknown.TakeoverGivenBack
 )

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/output"
 )
 
@@ -59,7 +60,7 @@ func PlanOf(s *Snapshot, o Options, acceptEdits bool, pace time.Duration, notChe
 
 // changes returns what changes in the adopted objects of a CSV.
 func (c CSV) changes() []Change {
-	all := []Change{{Object{KindCSV, c.Namespace, c.Name}.String(), "label " + LabelOrder, DuringRun, false}}
+	all := []Change{{Object{KindCSV, c.Namespace, c.Name}.String(), "label " + wellknown.LabelTakeover, DuringRun, false}}
 	add := func(kind, what, when string, restarts bool) {
 		found := lists.Filter(c.Objects, func(o Object) bool { return o.Kind == kind })
 		if len(found) > 0 {

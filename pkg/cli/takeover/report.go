@@ -3,17 +3,17 @@ package takeover
 import (
 	"slices"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 )
 
-// Form is the form of the objects of a CSV, as the manager reports it in status.takeover.form of the WebhookRollout.
-type Form string
+// Form is the form of the objects of a CSV, as the manager reports it.
+type Form = managerv1alpha1.TakeoverForm
 
 // The forms that the commands wait for.
 const (
-	FormAdopted   Form = "Adopted"
-	FormConverged Form = "Converged"
-	FormGivenBack Form = "GivenBack"
+	FormAdopted   = managerv1alpha1.TakeoverAdopted
+	FormConverged = managerv1alpha1.TakeoverConverged
+	FormGivenBack = managerv1alpha1.TakeoverGivenBack
 )
 
 // Report is status.takeover of a WebhookRollout. It is the zero value if the WebhookRollout does not have it.
@@ -25,9 +25,9 @@ type Report struct {
 }
 
 // ReportOf reads status.takeover of a WebhookRollout.
-func ReportOf(rollout map[string]any) Report {
-	form, _, _ := unstructured.NestedString(rollout, "status", "takeover", "form")
-	message, _, _ := unstructured.NestedString(rollout, "status", "takeover", "message")
-	left, _, _ := unstructured.NestedStringSlice(rollout, "status", "takeover", "deployments")
-	return Report{Form: Form(form), Left: slices.Clone(left), Message: message}
+func ReportOf(status *managerv1alpha1.TakeoverStatus) Report {
+	if status == nil {
+		return Report{}
+	}
+	return Report{Form: status.Form, Left: slices.Clone(status.Deployments), Message: status.Message}
 }

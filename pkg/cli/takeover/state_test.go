@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/output"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
@@ -82,7 +83,7 @@ func TestStatusPrint(t *testing.T) {
 }
 
 func TestReportOf(t *testing.T) {
-	rollout := map[string]any{"status": map[string]any{"takeover": map[string]any{"form": "Adopted", "message": "m", "deployments": []any{"server"}}}}
-	installtest.Same(t, "report", Report{FormAdopted, []string{"server"}, "m"}, ReportOf(rollout))
-	installtest.Same(t, "without a report", Report{}, ReportOf(map[string]any{"status": map[string]any{}}))
+	status := &managerv1alpha1.TakeoverStatus{Form: FormAdopted, Message: "m", Deployments: []string{"server"}}
+	installtest.Same(t, "report", Report{FormAdopted, []string{"server"}, "m"}, ReportOf(status))
+	installtest.Same(t, "without a report", Report{}, ReportOf(nil))
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/output"
 )
 
@@ -92,7 +93,7 @@ func (s *Snapshot) leftWithOLM() []string {
 	case s.Manager.Runs():
 		return []string{fmt.Sprintf("Deployments %s and %s both run, and revert each other's writes: scale one of them to 0", s.OLM, s.Manager)}
 	case s.ordered() > 0:
-		return []string{fmt.Sprintf("%d of %d ClusterServiceVersions have the label %s: %s", s.ordered(), len(s.CSVs), LabelOrder, continueRun)}
+		return []string{fmt.Sprintf("%d of %d ClusterServiceVersions have the label %s: %s", s.ordered(), len(s.CSVs), wellknown.LabelTakeover, continueRun)}
 	case len(s.Policies) > 0:
 		return []string{fmt.Sprintf("%s of the manager exists: takeover undo deletes it", s.Policies[0])}
 	default:

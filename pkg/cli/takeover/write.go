@@ -5,6 +5,8 @@ import (
 	"strconv"
 
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
 // Verb is what a Write does.
@@ -42,9 +44,9 @@ func (w Write) String() string {
 	case w.Verb == Scale:
 		return fmt.Sprintf("scale %s to %s", w.Object, w.Value)
 	case w.Verb == SetOrder && w.Value == "":
-		return fmt.Sprintf("remove label %s from %s", LabelOrder, w.Object)
+		return fmt.Sprintf("remove label %s from %s", wellknown.LabelTakeover, w.Object)
 	case w.Verb == SetOrder:
-		return fmt.Sprintf("label %s %s=%s", w.Object, LabelOrder, w.Value)
+		return fmt.Sprintf("label %s %s=%s", w.Object, wellknown.LabelTakeover, w.Value)
 	default:
 		return fmt.Sprintf("%s %s", w.Verb, w.Object)
 	}

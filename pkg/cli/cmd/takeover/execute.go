@@ -4,9 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
-
-	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/exitcode"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/terminal"
@@ -27,7 +26,12 @@ type execution struct {
 	ordered time.Time // when a CSV was ordered last
 	waiting string    // what the last decision waited for
 	since   time.Time // since when
+	last    []takeover.Write
+	repeats int // how often the last writes were repeated
 }
+
+// maxRepeats limits writes that have no effect, such as those that admission reverts.
+const maxRepeats = 5
 
 // pollInterval is the time between two readings of the cluster while the command waits.
 const pollInterval = 500 * time.Millisecond
@@ -39,38 +43,56 @@ func (t *target) execute(ctx context.Context, o options, out output.Writer, next
 	if err := e.measured.begin(ctx, o.observe); err != nil {
 		return err
 	}
-	return wait.PollUntilContextCancel(ctx, pollInterval, true, e.step)
+	for {
+		d, err := e.step(ctx)
+		if err != nil || d.Done {
+			return err
+		}
+		if d.Wait == "" {
+			continue
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(pollInterval):
+		}
+	}
 }
 
-// step does what is next. It returns true when nothing is left to do.
-func (e *execution) step(ctx context.Context) (bool, error) {
+// step does what is next, and returns it.
+func (e *execution) step(ctx context.Context) (takeover.Decision, error) {
 	snapshot, err := e.snapshot(ctx)
 	if err != nil {
-		return false, err
+		return takeover.Decision{}, err
 	}
 	if err := e.TakeoverWorkloads(ctx, &snapshot); err != nil {
-		return false, err
+		return takeover.Decision{}, err
 	}
 	d := e.next(&snapshot, time.Now())
 	if err := e.measured.check(ctx, len(d.Writes) > 0 || d.Done); err != nil {
-		return false, err
+		return d, err
 	}
 	switch {
 	case d.Blocked != "":
-		return false, exitcode.With(exitBlocked, errors.New(d.Blocked))
+		return d, exitcode.With(exitBlocked, errors.New(d.Blocked))
 	case d.Done:
 		e.progress.Print(terminal.Progress{Line: fmt.Sprintf("done: %d of %d ClusterServiceVersions", d.Finished, d.All), Done: d.Finished, All: d.All, Final: true})
 		e.measured.print()
-		return true, nil
+		return d, nil
 	case d.Wait != "":
-		return false, e.wait(d)
+		return d, e.wait(d)
 	default:
-		e.waiting = ""
-		return false, e.write(ctx, d.Writes)
+		return d, e.write(ctx, d.Writes)
 	}
 }
 
 func (e *execution) write(ctx context.Context, all []takeover.Write) error {
+	if e.waiting = ""; !slices.Equal(all, e.last) {
+		e.last, e.repeats = all, 0
+	}
+	if e.repeats++; e.repeats > maxRepeats {
+		return fmt.Errorf("%s: %d attempts had no effect: another client, or admission, reverts it; see the managedFields of the object", all[0], maxRepeats)
+	}
 	for _, w := range all {
 		if begins(w) {
 			if err := e.keepPace(ctx); err != nil {

@@ -40,7 +40,7 @@ func (t *target) setOrder(ctx context.Context, w takeover.Write) error {
 	if w.Value != "" {
 		value = w.Value
 	}
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"labels": map[string]any{takeover.LabelOrder: value}}})
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"labels": map[string]any{wellknown.LabelTakeover: value}}})
 	if err != nil {
 		return err
 	}
