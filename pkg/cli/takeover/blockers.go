@@ -130,6 +130,12 @@ func (c CSV) blockers(acceptEdits bool) []Blocker {
 				"make the change in the ClusterServiceVersion or in spec.config of the Subscription; or accept the restart with --accept-edits")
 		}
 	}
+	for _, d := range c.Deployments {
+		if d.OtherForm && !acceptEdits {
+			add("OtherForm", fmt.Sprintf("Deployment %s/%s is not what olm-operator v0.46 makes of %s: the manager brings it into its own form at once, and the pods restart", c.Namespace, d.Name, c),
+				"upgrade OLM, so that olm-operator writes the Deployment again; or accept the restart with --accept-edits")
+		}
+	}
 	for _, e := range c.EditedRegistrations {
 		if !acceptEdits {
 			add("HandEdited", fmt.Sprintf("%s was changed by %s: the manager reverts the change", e.Object, strings.Join(e.By, ", ")), "make the change in the ClusterServiceVersion; or accept that it is reverted with --accept-edits")

@@ -1,6 +1,7 @@
 package takeover
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -67,9 +68,14 @@ func (c CSV) changes() []Change {
 			all = append(all, Change{strings.Join(lists.Map(found, Object.String), ", "), what, when, restarts})
 		}
 	}
+	for _, d := range c.Deployments {
+		if object := (Object{KindDeployment, c.Namespace, d.Name}); d.OtherForm || len(d.EditedBy) > 0 {
+			all = append(all, Change{object.String(), "the manager brings it into its own form", DuringRun, true})
+		}
+	}
 	add("Secret", "the key ca.crt and annotations of the rotation are added; certificate and private key stay", DuringRun, false)
 	for _, kind := range []string{"ValidatingWebhookConfiguration", "MutatingWebhookConfiguration", "APIService", "CustomResourceDefinition"} {
-		add(kind, "annotations, and fields that olm-operator does not write; the caBundle contains the same CA", DuringRun, false)
+		add(kind, "the annotation of the certificate's generation after a rotation; the caBundle contains the same CA", DuringRun, false)
 	}
 	add(KindDeployment, "the pod template gets the manager's label, mounts and the item ca.crt", AtNextRollout, true)
 	return all
@@ -110,11 +116,24 @@ func (p Plan) Print(to output.Writer) {
 	for _, w := range p.Writes {
 		to.Printf("- %s\n", w)
 	}
-	to.Printf("\nNo pod is restarted during the run. Estimated time: %s\n", time.Duration(p.EstimateSeconds)*time.Second)
+	to.Printf("\nPods that restart during the run: %s. Estimated time: %s\n", p.restarted(), time.Duration(p.EstimateSeconds)*time.Second)
 	for _, line := range p.NotChecked {
 		to.Printf("Not checked: %s\n", line)
 	}
 	PrintBlockers(to, p.Blockers)
+}
+
+// restarted returns the objects whose pods restart during the run, or "none".
+func (p Plan) restarted() string {
+	var all []string
+	for _, c := range p.CSVs {
+		for _, change := range c.Changes {
+			if change.When == DuringRun && change.RestartsPods {
+				all = append(all, change.Objects)
+			}
+		}
+	}
+	return cmp.Or(strings.Join(all, ", "), "none")
 }
 
 // PrintBlockers writes the blockers, or that there is none.

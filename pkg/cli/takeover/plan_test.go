@@ -37,6 +37,7 @@ func TestBlockers(t *testing.T) {
 		"an edited registration": {func(s *Snapshot) {
 			s.CSVs[0].EditedRegistrations = []Edit{{Object{Name: "v"}, []string{"kubectl-edit"}}}
 		}, "HandEdited"},
+		"another form":              {func(s *Snapshot) { s.CSVs[0].Deployments[0].OtherForm = true }, "OtherForm"},
 		"a missing permission":      {func(s *Snapshot) { s.Missing = []Permission{{"patch", "deployments/scale.apps", "olm"}} }, "PermissionMissing"},
 		"a failed CSV during a run": {func(s *Snapshot) { s.CSVs[0].Phase, s.CSVs[1].Order = "Failed", GivenBack }, ""},
 		"stopped by the user":       {func(s *Snapshot) { s.OLM.Replicas, s.OLM.Pods, s.OLM.ScaledBy = 0, nil, "Argo CD" }, ""},
@@ -72,7 +73,9 @@ func TestPlanOf(t *testing.T) {
 		"shop/a (WithOLM)", "adopted as they are: Deployment shop/server, Secret shop/server-service-cert, ValidatingWebhookConfiguration v-x",
 		"AtNextRollout: Deployment shop/server: the pod template gets", "; pods restart",
 		"- label ClusterServiceVersion shop/a olm-webhook-manager.io/takeover=given-back", "- scale Deployment olm-operator/olm-operator to 0",
-		"Estimated time: 1m5s", "Not checked: the metrics", "Nothing blocks the takeover.")
+		"Pods that restart during the run: none. Estimated time: 1m5s", "Not checked: the metrics", "Nothing blocks the takeover.")
+	s.CSVs[0].Deployments[0].OtherForm = true
+	installtest.Same(t, "what restarts", "Deployment shop/server", PlanOf(s, someOptions, true, 0, nil).restarted())
 	installtest.Same(t, "title", "2 ClusterServiceVersions, 6 writes", p.Title())
 }
 

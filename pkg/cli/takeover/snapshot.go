@@ -103,6 +103,8 @@ type Deployment struct {
 	Available int32
 	// Recreate is set if the old pods end before the new ones start.
 	Recreate bool
+	// OtherForm is set if it is not what olm-operator makes of the CSV now: the manager brings it into its own form at once.
+	OtherForm bool
 	// EditedBy are the clients other than olm-operator and the manager that own fields of spec.
 	EditedBy []string
 	// Budgets are the PodDisruptionBudgets of its pods that allow no disruption now.

@@ -30,7 +30,7 @@ type execution struct {
 	repeats int // how often the last writes were repeated
 }
 
-// maxRepeats limits writes that have no effect, such as those that admission reverts.
+// maxRepeats limits writes that have no effect, such as writes that admission reverts.
 const maxRepeats = 5
 
 // pollInterval is the time between two readings of the cluster while the command waits.

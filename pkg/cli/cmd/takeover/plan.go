@@ -67,6 +67,9 @@ func (t *target) plan(ctx context.Context, o options) (takeover.Plan, error) {
 	if err := t.TakeoverWorkloads(ctx, &snapshot); err != nil {
 		return takeover.Plan{}, err
 	}
+	if err := t.TakeoverForms(ctx, &snapshot); err != nil {
+		return takeover.Plan{}, err
+	}
 	notChecked, err := t.TakeoverWebhooks(ctx, &snapshot, time.Now())
 	if err != nil {
 		return takeover.Plan{}, err
