@@ -45,8 +45,6 @@ type takeoverEnv struct {
 	running *manager
 }
 
-var takenCSVs = []string{"operator.v1", "other.v1"}
-
 // newTakeoverEnv is for the whole cluster, so the test is not parallel. It removes the operators of earlier tests.
 func newTakeoverEnv(t *testing.T) *takeoverEnv {
 	t.Helper()

@@ -24,8 +24,10 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/takeover"
 )
 
-// TakeoverOptions identify the programs of a takeover.
-type TakeoverOptions struct {
+// TakeoverReader reads the state of a takeover.
+type TakeoverReader struct {
+	*Cluster
+
 	// Manager is the Deployment of the manager.
 	Manager types.NamespacedName
 	// OLMNamespace is the namespace of olm-operator; empty for the only one.
@@ -34,18 +36,17 @@ type TakeoverOptions struct {
 	OLMVersion string
 }
 
-// Takeover reads the state of a takeover: programs, ClusterServiceVersions, WebhookRollouts and what is held. It dials no
-// webhook.
-func (c *Cluster) Takeover(ctx context.Context, o TakeoverOptions) (takeover.Snapshot, error) {
+// Snapshot reads programs, ClusterServiceVersions, WebhookRollouts and what is held. It dials no webhook.
+func (c TakeoverReader) Snapshot(ctx context.Context) (takeover.Snapshot, error) {
 	var s takeover.Snapshot
-	if err := c.takeoverPrograms(ctx, o, &s); err != nil {
+	if err := c.programs(ctx, &s); err != nil {
 		return s, err
 	}
-	csvs, err := c.takeoverCSVs(ctx, &s)
+	csvs, err := c.versions(ctx, &s)
 	if err != nil {
 		return s, err
 	}
-	s.OLMVersion = cmp.Or(o.OLMVersion, versionOfOLM(csvs, s.OLM))
+	s.OLMVersion = cmp.Or(c.OLMVersion, versionOfOLM(csvs, s.OLM))
 	if s.HeldDefinitions, err = c.heldDefinitions(ctx); err != nil {
 		return s, err
 	}
@@ -55,8 +56,8 @@ func (c *Cluster) Takeover(ctx context.Context, o TakeoverOptions) (takeover.Sna
 
 const nameOfOLM = "olm-operator"
 
-func (c *Cluster) takeoverPrograms(ctx context.Context, o TakeoverOptions, s *takeover.Snapshot) error {
-	found, err := c.Kube.AppsV1().Deployments(o.OLMNamespace).List(ctx, metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector(metav1.ObjectNameField, nameOfOLM).String()})
+func (c TakeoverReader) programs(ctx context.Context, s *takeover.Snapshot) error {
+	found, err := c.Kube.AppsV1().Deployments(c.OLMNamespace).List(ctx, metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector(metav1.ObjectNameField, nameOfOLM).String()})
 	if err != nil {
 		return err
 	}
@@ -77,11 +78,11 @@ func (c *Cluster) takeoverPrograms(ctx context.Context, o TakeoverOptions, s *ta
 	}
 	for _, d := range managers.Items {
 		name := types.NamespacedName{Namespace: d.Namespace, Name: d.Name}
-		if name != o.Manager && ptr.Deref(d.Spec.Replicas, 1) > 0 {
+		if name != c.Manager && ptr.Deref(d.Spec.Replicas, 1) > 0 {
 			s.OtherManagers = append(s.OtherManagers, name)
 		}
 	}
-	own, err := c.Kube.AppsV1().Deployments(o.Manager.Namespace).Get(ctx, o.Manager.Name, metav1.GetOptions{})
+	own, err := c.Kube.AppsV1().Deployments(c.Manager.Namespace).Get(ctx, c.Manager.Name, metav1.GetOptions{})
 	if err != nil {
 		return utilerrors.FilterOut(err, apierrors.IsNotFound)
 	}
@@ -89,7 +90,7 @@ func (c *Cluster) takeoverPrograms(ctx context.Context, o TakeoverOptions, s *ta
 	return err
 }
 
-func (c *Cluster) program(ctx context.Context, d *appsv1.Deployment) (*takeover.Program, error) {
+func (c TakeoverReader) program(ctx context.Context, d *appsv1.Deployment) (*takeover.Program, error) {
 	p := &takeover.Program{
 		NamespacedName: types.NamespacedName{Namespace: d.Namespace, Name: d.Name},
 		Replicas:       ptr.Deref(d.Spec.Replicas, 1), Available: d.Status.AvailableReplicas,
@@ -115,8 +116,8 @@ func (c *Cluster) program(ctx context.Context, d *appsv1.Deployment) (*takeover.
 	return p, nil
 }
 
-// takeoverCSVs also returns the ClusterServiceVersions as they are.
-func (c *Cluster) takeoverCSVs(ctx context.Context, s *takeover.Snapshot) ([]operatorsv1alpha1.ClusterServiceVersion, error) {
+// versions also returns the ClusterServiceVersions as they are.
+func (c TakeoverReader) versions(ctx context.Context, s *takeover.Snapshot) ([]operatorsv1alpha1.ClusterServiceVersion, error) {
 	csvs, _, err := c.csvs(ctx, metav1.NamespaceAll)
 	if err != nil {
 		return nil, err
@@ -147,8 +148,7 @@ func (c *Cluster) takeoverCSVs(ctx context.Context, s *takeover.Snapshot) ([]ope
 // nameOfPackageServer begins the name of the ClusterServiceVersion with which each version of OLM is released.
 const nameOfPackageServer = "packageserver"
 
-// versionOfOLM returns the version of OLM's own ClusterServiceVersion, or the tag of olm-operator's image; empty if
-// neither is a version.
+// versionOfOLM returns the version of OLM's own ClusterServiceVersion; empty if it has none.
 func versionOfOLM(csvs []operatorsv1alpha1.ClusterServiceVersion, olm *takeover.Program) string {
 	for _, csv := range csvs {
 		if olm != nil && csv.Namespace == olm.Namespace && csv.Name == nameOfPackageServer && csv.Spec.Version.String() != "0.0.0" {
@@ -159,7 +159,7 @@ func versionOfOLM(csvs []operatorsv1alpha1.ClusterServiceVersion, olm *takeover.
 }
 
 // heldDefinitions returns the CustomResourceDefinitions whose annotations report what the policy holds.
-func (c *Cluster) heldDefinitions(ctx context.Context) ([]string, error) {
+func (c TakeoverReader) heldDefinitions(ctx context.Context) ([]string, error) {
 	list, err := c.Metadata.Resource(Definitions).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, err
@@ -172,7 +172,7 @@ func (c *Cluster) heldDefinitions(ctx context.Context) ([]string, error) {
 var held = []string{wellknown.AnnotationHeldVersions, wellknown.AnnotationHeldStorageVersion, wellknown.AnnotationHeldConversion}
 
 // crdPolicies returns the policy for CustomResourceDefinitions and its binding, as far as they exist.
-func (c *Cluster) crdPolicies(ctx context.Context) ([]takeover.Object, error) {
+func (c TakeoverReader) crdPolicies(ctx context.Context) ([]takeover.Object, error) {
 	var all []takeover.Object
 	_, err := c.Kube.AdmissionregistrationV1().MutatingAdmissionPolicyBindings().Get(ctx, nameOfPolicy, metav1.GetOptions{})
 	if err == nil {

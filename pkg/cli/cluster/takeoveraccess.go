@@ -10,8 +10,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/takeover"
 )
 
-// TakeoverAccess adds the permissions that takeover run and undo need and the user lacks.
-func (c *Cluster) TakeoverAccess(ctx context.Context, s *takeover.Snapshot) error {
+// Access adds the permissions that takeover run and undo need and the user lacks.
+func (c TakeoverReader) Access(ctx context.Context, s *takeover.Snapshot) error {
 	for _, p := range takeover.Permissions(s) {
 		resource, group, _ := strings.Cut(p.Resource, ".")
 		resource, subresource, _ := strings.Cut(resource, "/")

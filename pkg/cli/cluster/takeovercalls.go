@@ -20,7 +20,7 @@ import (
 )
 
 // Calls returns the counters of webhook calls of each API server, by its address, and what could not be read.
-func (c *Cluster) Calls(ctx context.Context) (servers map[string]takeover.Calls, notChecked []string, err error) {
+func (c TakeoverReader) Calls(ctx context.Context) (servers map[string]takeover.Calls, notChecked []string, err error) {
 	configs, err := c.apiServerConfigs(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -39,7 +39,7 @@ func (c *Cluster) Calls(ctx context.Context) (servers map[string]takeover.Calls,
 
 // apiServerConfigs returns a configuration for each API server that the Service kubernetes lists, by its address. A single
 // one is called at the address of the kubeconfig.
-func (c *Cluster) apiServerConfigs(ctx context.Context) (map[string]*rest.Config, error) {
+func (c TakeoverReader) apiServerConfigs(ctx context.Context) (map[string]*rest.Config, error) {
 	only := map[string]*rest.Config{c.Config.Host: c.Config}
 	list, err := c.Kube.DiscoveryV1().EndpointSlices(metav1.NamespaceDefault).List(ctx, metav1.ListOptions{LabelSelector: discoveryv1.LabelServiceName + "=kubernetes"})
 	if apierrors.IsForbidden(err) {

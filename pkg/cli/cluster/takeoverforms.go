@@ -18,9 +18,9 @@ import (
 	rollouttakeover "github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/takeover"
 )
 
-// TakeoverForms marks the Deployments that are not what olm-operator makes of their ClusterServiceVersion now. The manager
+// Forms marks the Deployments that are not what olm-operator makes of their ClusterServiceVersion now. The manager
 // brings them into its own form at once.
-func (c *Cluster) TakeoverForms(ctx context.Context, s *takeover.Snapshot) error {
+func (c TakeoverReader) Forms(ctx context.Context, s *takeover.Snapshot) error {
 	csvs, _, err := c.csvs(ctx, metav1.NamespaceAll)
 	if err != nil {
 		return err
@@ -65,7 +65,7 @@ func hasOtherForm(csv *operatorsv1alpha1.ClusterServiceVersion, subscription *op
 }
 
 // subscriptionOf returns the Subscription of a ClusterServiceVersion; nil if there is none.
-func (c *Cluster) subscriptionOf(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, csvs []operatorsv1alpha1.ClusterServiceVersion) (*operatorsv1alpha1.Subscription, error) {
+func (c TakeoverReader) subscriptionOf(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, csvs []operatorsv1alpha1.ClusterServiceVersion) (*operatorsv1alpha1.Subscription, error) {
 	list, err := c.OLM.Subscriptions(csv.Namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		_, err = c.isUnknownKind(ctx, err, operatorsv1alpha1.SchemeGroupVersion.WithResource("subscriptions"))

@@ -26,8 +26,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/takeover"
 )
 
-// TakeoverWorkloads adds the Deployments of each ClusterServiceVersion, with the PodDisruptionBudgets of their pods.
-func (c *Cluster) TakeoverWorkloads(ctx context.Context, s *takeover.Snapshot) error {
+// Workloads adds the Deployments of each ClusterServiceVersion, with the PodDisruptionBudgets of their pods.
+func (c TakeoverReader) Workloads(ctx context.Context, s *takeover.Snapshot) error {
 	byNamespace := map[string]*namespaceWorkloads{}
 	for i := range s.CSVs {
 		csv := &s.CSVs[i]
@@ -57,9 +57,9 @@ func (c *Cluster) TakeoverWorkloads(ctx context.Context, s *takeover.Snapshot) e
 	return nil
 }
 
-// TakeoverWebhooks adds the registrations of each ClusterServiceVersion, and what keeps them from serving. It dials their
+// Registrations adds the registrations of each ClusterServiceVersion, and what keeps them from serving. It dials their
 // pods.
-func (c *Cluster) TakeoverWebhooks(ctx context.Context, s *takeover.Snapshot, now time.Time) (notChecked []string, err error) {
+func (c TakeoverReader) Registrations(ctx context.Context, s *takeover.Snapshot, now time.Time) (notChecked []string, err error) {
 	facts, err := c.Examine(ctx, false)
 	if err != nil {
 		return nil, err
@@ -118,7 +118,7 @@ type ownedObject struct {
 	kind string
 }
 
-func (c *Cluster) namespaceWorkloads(ctx context.Context, namespace string) (*namespaceWorkloads, error) {
+func (c TakeoverReader) namespaceWorkloads(ctx context.Context, namespace string) (*namespaceWorkloads, error) {
 	w := &namespaceWorkloads{}
 	deployments, err := c.Kube.AppsV1().Deployments(namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -165,7 +165,7 @@ func ownedBy(meta metav1.ObjectMeta, csv takeover.CSV) bool {
 var configurations = admissionregistrationv1.SchemeGroupVersion
 
 // editedConfigurations returns the clients that changed webhooks of configurations of ClusterServiceVersions.
-func (c *Cluster) editedConfigurations(ctx context.Context) (map[takeover.Object][]string, error) {
+func (c TakeoverReader) editedConfigurations(ctx context.Context) (map[takeover.Object][]string, error) {
 	all := map[takeover.Object][]string{}
 	for kind, resource := range map[string]string{doctor.Validating: "validatingwebhookconfigurations", doctor.Mutating: "mutatingwebhookconfigurations"} {
 		list, err := c.Metadata.Resource(configurations.WithResource(resource)).List(ctx, metav1.ListOptions{LabelSelector: wellknown.LabelOwnerNamespace})

@@ -19,7 +19,7 @@ import (
 var clusterVersions = schema.GroupVersionResource{Group: "config.openshift.io", Version: "v1", Resource: "clusterversions"}
 
 // scaledBy returns the client that would revert a change of the replicas of a Deployment; empty if there is none.
-func (c *Cluster) scaledBy(ctx context.Context, d *appsv1.Deployment) (string, error) {
+func (c TakeoverReader) scaledBy(ctx context.Context, d *appsv1.Deployment) (string, error) {
 	overridden, exists, err := c.overridden(ctx, d)
 	switch {
 	case err != nil:
@@ -67,7 +67,7 @@ var marksOfGitOps = []struct{ key, client string }{
 }
 
 // overridden reports whether OpenShift's ClusterVersion exists, and whether it leaves a Deployment unmanaged.
-func (c *Cluster) overridden(ctx context.Context, d *appsv1.Deployment) (unmanaged, exists bool, err error) {
+func (c TakeoverReader) overridden(ctx context.Context, d *appsv1.Deployment) (unmanaged, exists bool, err error) {
 	version, err := c.Dynamic.Resource(clusterVersions).Get(ctx, "version", metav1.GetOptions{})
 	if err != nil {
 		if apierrors.IsNotFound(err) { // of the object, or of the kind

@@ -78,11 +78,11 @@ func (o *convergeOptions) complete(args []string) error {
 }
 
 func (o *convergeOptions) converge(cmd *cobra.Command, target *target) error {
-	snapshot, err := target.snapshot(cmd.Context())
+	snapshot, err := target.Snapshot(cmd.Context())
 	if err != nil {
 		return err
 	}
-	if err := target.TakeoverWorkloads(cmd.Context(), &snapshot); err != nil {
+	if err := target.Workloads(cmd.Context(), &snapshot); err != nil {
 		return err
 	}
 	out := terminal.Stdout(cmd)

@@ -61,11 +61,11 @@ func (t *target) execute(ctx context.Context, o options, out output.Writer, next
 
 // step does what is next, and returns it.
 func (e *execution) step(ctx context.Context) (takeover.Decision, error) {
-	snapshot, err := e.snapshot(ctx)
+	snapshot, err := e.Snapshot(ctx)
 	if err != nil {
 		return takeover.Decision{}, err
 	}
-	if err := e.TakeoverWorkloads(ctx, &snapshot); err != nil {
+	if err := e.Workloads(ctx, &snapshot); err != nil {
 		return takeover.Decision{}, err
 	}
 	d := e.next(&snapshot, time.Now())

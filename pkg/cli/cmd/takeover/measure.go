@@ -67,14 +67,14 @@ func (m *measurement) reading(ctx context.Context) (takeover.Reading, []string, 
 	if err != nil {
 		return takeover.Reading{}, nil, err
 	}
-	snapshot, err := m.snapshot(ctx)
+	snapshot, err := m.Snapshot(ctx)
 	if err != nil {
 		return takeover.Reading{}, nil, err
 	}
-	if err := m.TakeoverWorkloads(ctx, &snapshot); err != nil {
+	if err := m.Workloads(ctx, &snapshot); err != nil {
 		return takeover.Reading{}, nil, err
 	}
-	more, err := m.TakeoverWebhooks(ctx, &snapshot, time.Now())
+	more, err := m.Registrations(ctx, &snapshot, time.Now())
 	return takeover.Reading{Servers: servers, Problems: takeover.ProblemsOf(&snapshot)}, append(notChecked, more...), err
 }
 

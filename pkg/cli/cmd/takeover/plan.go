@@ -60,21 +60,21 @@ func verdict(plan takeover.Plan) error {
 }
 
 func (t *target) plan(ctx context.Context, o options) (takeover.Plan, error) {
-	snapshot, err := t.snapshot(ctx)
+	snapshot, err := t.Snapshot(ctx)
 	if err != nil {
 		return takeover.Plan{}, err
 	}
-	if err := t.TakeoverWorkloads(ctx, &snapshot); err != nil {
+	if err := t.Workloads(ctx, &snapshot); err != nil {
 		return takeover.Plan{}, err
 	}
-	if err := t.TakeoverForms(ctx, &snapshot); err != nil {
+	if err := t.Forms(ctx, &snapshot); err != nil {
 		return takeover.Plan{}, err
 	}
-	notChecked, err := t.TakeoverWebhooks(ctx, &snapshot, time.Now())
+	notChecked, err := t.Registrations(ctx, &snapshot, time.Now())
 	if err != nil {
 		return takeover.Plan{}, err
 	}
-	if err := t.TakeoverAccess(ctx, &snapshot); err != nil {
+	if err := t.Access(ctx, &snapshot); err != nil {
 		return takeover.Plan{}, err
 	}
 	return takeover.PlanOf(&snapshot, o.decisions, o.acceptEdits, o.pace, notChecked), nil

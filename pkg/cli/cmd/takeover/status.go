@@ -27,7 +27,7 @@ The command writes nothing.`,
 		if err != nil {
 			return err
 		}
-		snapshot, err := target.snapshot(cmd.Context())
+		snapshot, err := target.Snapshot(cmd.Context())
 		if err != nil {
 			return err
 		}

@@ -2,15 +2,12 @@
 package takeover
 
 import (
-	"context"
-
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cluster"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/flags"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/takeover"
 )
 
 // NewCommand returns the command takeover.
@@ -44,22 +41,15 @@ func newPrograms(cmd *cobra.Command) *programs {
 	return p
 }
 
-// target is a cluster with the programs of a takeover.
-type target struct {
-	*cluster.Cluster
-	cluster.TakeoverOptions
-}
+// target reads and writes the state of a takeover.
+type target struct{ cluster.TakeoverReader }
 
 func (p *programs) connect() (*target, error) {
 	c, err := p.connection.Connect()
 	if err != nil {
 		return nil, err
 	}
-	return &target{c, cluster.TakeoverOptions{
-		Manager: types.NamespacedName{Namespace: *p.connection.Namespace, Name: p.deployment}, OLMNamespace: p.olmNamespace, OLMVersion: p.olmVersion,
+	return &target{cluster.TakeoverReader{
+		Cluster: c, Manager: types.NamespacedName{Namespace: *p.connection.Namespace, Name: p.deployment}, OLMNamespace: p.olmNamespace, OLMVersion: p.olmVersion,
 	}}, nil
-}
-
-func (t *target) snapshot(ctx context.Context) (takeover.Snapshot, error) {
-	return t.Takeover(ctx, t.TakeoverOptions)
 }

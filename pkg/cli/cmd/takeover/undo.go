@@ -35,7 +35,7 @@ Afterwards, remove the manager: kubectl delete -k manifests/with-olm, then kubec
 		if err != nil {
 			return err
 		}
-		snapshot, err := target.snapshot(cmd.Context())
+		snapshot, err := target.Snapshot(cmd.Context())
 		if err != nil {
 			return err
 		}
