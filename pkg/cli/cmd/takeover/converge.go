@@ -88,9 +88,8 @@ func (o *convergeOptions) converge(cmd *cobra.Command, target *target) error {
 	out := terminal.Stdout(cmd)
 	at := o.decisions
 	at.Window = nil // The prediction is for the time when the window is open.
-	out.Printf("Pods of these ClusterServiceVersions restart once:\n")
-	for _, w := range takeover.Predict(&snapshot, takeover.NextConverge(at)) {
-		out.Printf("  %s\n", w)
+	if err := announce(out, "Pods of these ClusterServiceVersions restart once", &snapshot, takeover.NextConverge(at)); err != nil {
+		return err
 	}
 	if single := takeover.SingleReplicas(&snapshot, at); len(single) > 0 {
 		out.Printf("Deployments with one replica: %s. Their webhooks have no second pod meanwhile\n", strings.Join(single, ", "))

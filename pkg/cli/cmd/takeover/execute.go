@@ -13,6 +13,18 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/takeover"
 )
 
+// announce lists the writes of a command. It returns an error if the command cannot begin.
+func announce(out output.Writer, title string, snapshot *takeover.Snapshot, next takeover.NextFunc) error {
+	if d := next(snapshot, time.Now()); d.Blocked != "" {
+		return exitcode.With(exitBlocked, errors.New(d.Blocked))
+	}
+	out.Printf("%s:\n", title)
+	for _, w := range takeover.Predict(snapshot, next) {
+		out.Printf("  %s\n", w)
+	}
+	return nil
+}
+
 // execution carries out the decisions of one command. It has no state that the next execution needs.
 type execution struct {
 	*target

@@ -40,9 +40,8 @@ Afterwards, remove the manager: kubectl delete -k manifests/with-olm, then kubec
 			return err
 		}
 		out := terminal.Stdout(cmd)
-		out.Printf("olm-operator gets its place back:\n")
-		for _, w := range takeover.Predict(&snapshot, takeover.Undo(o.decisions)) {
-			out.Printf("  %s\n", w)
+		if err := announce(out, "olm-operator gets its place back", &snapshot, takeover.Undo(o.decisions)); err != nil {
+			return err
 		}
 		if err := terminal.Confirm(cmd, out, o.yes, "Continue?"); err != nil {
 			return err
