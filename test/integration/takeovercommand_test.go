@@ -103,11 +103,12 @@ func (e *takeoverEnv) stopManager() {
 	}
 }
 
-// follow starts or stops the manager of this process: it runs while its Deployment has replicas.
+// follow starts or stops the manager of this process: it runs while its Deployment has replicas. It does not start beside
+// olm-operator.
 func (e *takeoverEnv) follow() {
 	e.Helper()
 	switch wanted := e.replicas(managerName) > 0; {
-	case wanted && e.running == nil:
+	case wanted && e.running == nil && e.replicas(olmOperator) == 0:
 		e.running = e.manage()
 	case !wanted:
 		e.stopManager()
