@@ -103,7 +103,7 @@ func (e *takeoverEnv) stopManager() {
 	}
 }
 
-// follow starts or stops the manager of this process: it runs while its Deployment has replicas. It does not start beside
+// follow starts or stops the manager of this process: it runs while its Deployment has replicas. It does not start next to
 // olm-operator.
 func (e *takeoverEnv) follow() {
 	e.Helper()
