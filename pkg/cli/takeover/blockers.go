@@ -41,8 +41,11 @@ func (s *Snapshot) Blockers(acceptEdits bool) []Blocker {
 	return all
 }
 
-// hasBegun reports whether olm-operator has stopped for a takeover, or a CSV has an order.
-func (s *Snapshot) hasBegun() bool { return s.ordered() > 0 || s.OLM != nil && !s.OLM.Runs() }
+// hasBegun reports whether a CSV has an order, or the manager runs in the place of olm-operator. A user may stop
+// olm-operator before.
+func (s *Snapshot) hasBegun() bool {
+	return s.ordered() > 0 || s.OLM != nil && !s.OLM.Runs() && s.Manager.Runs()
+}
 
 func (s *Snapshot) blockingPrograms() []Blocker {
 	var all []Blocker
@@ -96,7 +99,7 @@ func (s *Snapshot) blockingPermissions() []Blocker {
 
 func (s *Snapshot) blockingOLM() []Blocker {
 	var all []Blocker
-	if s.OLM != nil && s.OLM.ScaledBy != "" {
+	if s.OLM.Runs() && s.OLM.ScaledBy != "" {
 		all = append(all, Blocker{"OLMScaledByOthers", s.OLM.String(), fmt.Sprintf("%s would scale Deployment %s up again", s.OLM.ScaledBy, s.OLM), "set the replicas of olm-operator to 0 there, or exclude the Deployment from it"})
 	}
 	switch v := s.OLMVersion; {

@@ -40,7 +40,8 @@ func TestBlockers(t *testing.T) {
 		"another form":              {func(s *Snapshot) { s.CSVs[0].Deployments[0].OtherForm = true }, "OtherForm"},
 		"a missing permission":      {func(s *Snapshot) { s.Missing = []Permission{{"patch", "deployments/scale.apps", "olm"}} }, "PermissionMissing"},
 		"a failed CSV during a run": {func(s *Snapshot) { s.CSVs[0].Phase, s.CSVs[1].Order = "Failed", GivenBack }, ""},
-		"stopped by the user":       {func(s *Snapshot) { s.OLM.Replicas, s.OLM.Pods, s.OLM.ScaledBy = 0, nil, "Argo CD" }, ""},
+		"a failed CSV, and olm-operator stopped by the user": {func(s *Snapshot) { s.OLM.Replicas, s.OLM.Pods, s.CSVs[0].Phase = 0, nil, "Failed" }, "CSVNotSucceeded"},
+		"stopped by the user":                                {func(s *Snapshot) { s.OLM.Replicas, s.OLM.Pods, s.OLM.ScaledBy = 0, nil, "Argo CD" }, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := withOLM()
