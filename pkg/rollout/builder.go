@@ -179,7 +179,7 @@ func (b *planBuilder) ensureTrustOnly(w render.Webhook, live drift.Object) {
 
 // ensureTrust also records the generation, so that a late write for an earlier generation fails.
 func (b *planBuilder) ensureTrust(desired, live drift.Object) {
-	said := live.GetAnnotations()[wellknown.AnnotationGeneration] == desired.GetAnnotations()[wellknown.AnnotationGeneration]
+	said := registration.AnnotatedGeneration(live) == registration.AnnotatedGeneration(desired)
 	if said && bytes.Equal(registration.BundleOf(live), registration.BundleOf(desired)) || registration.TrustsLater(live, desired) {
 		return
 	}
@@ -213,6 +213,9 @@ func (b *planBuilder) restartPods(desired, live *appsv1.Deployment) {
 	restarted := live.DeepCopy()
 	copyAnnotations(&restarted.Spec.Template, &desired.Spec.Template, restartAnnotations...)
 	if !maps.Equal(restarted.Spec.Template.Annotations, live.Spec.Template.Annotations) {
+		if desired.Spec.Template.Labels[wellknown.LabelCSV] == "" { // olm-operator's form includes the CA
+			restarted.Labels = labels.Merge(restarted.Labels, labels.Set{wellknown.LabelDeploymentHash: desired.Labels[wellknown.LabelDeploymentHash]})
+		}
 		b.add(Step{Verb: Update, Object: restarted, Live: live, Drift: drift.Drift{Fields: []string{"spec.template.metadata.annotations"}}, Desired: restarted})
 	}
 }

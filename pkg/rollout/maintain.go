@@ -68,6 +68,8 @@ func (m *maintainer) repairWebhook(d render.Deployment, w render.Webhook) {
 	case live == nil:
 		m.reregistered[csvspec.IdentityOf(w.Description)] = m.registrar.register(d, w, m.progressOf(d))
 	case w.Delegated && len(registration.RulesOf(live)) == 0:
+	case d.Adopted && !w.Delegated:
+		m.plan.ensureTrust(w.Registration, live)
 	case m.asDeclared(w) && m.Upgrade.olderOwner(live) == nil:
 		if w.Delegated {
 			w = registration.WithLiveBundle(w, live)

@@ -116,12 +116,25 @@ func (r *registrar) routeEdited(c candidate) bool {
 
 func (r *registrar) keep(c candidate) webhookView {
 	desired := c.webhook.Registration
-	if c.webhook.Delegated {
+	switch {
+	case c.webhook.Delegated:
 		r.plan.ensure(r.Observed.withLiveSelector(desired, c.live), c.live)
-	} else {
+	case c.adopted():
+		r.plan.ensureTrust(desired, c.live)
+	default:
 		r.plan.ensureRegistration(desired, c.live)
 	}
 	return r.reachability(c.deployment, c.webhook, c.live.GetName(), r.registeredSince(c.webhook, r.createdAt(c.live)), c.backend)
+}
+
+// adopted reports whether a registration stays as olm-operator made it of the current description. An APIService has no hash.
+func (c candidate) adopted() bool {
+	hash := registration.DescriptionHash(c.live)
+	if registration.IsAPIService(c.webhook) && hash == "" {
+		hash = registration.DescriptionHash(c.webhook.Registration)
+	}
+	return c.deployment.Adopted && hash == registration.DescriptionHash(c.webhook.Registration) &&
+		registration.RouteOf(c.webhook.Registration) == registration.RouteOf(c.live) && registration.CallSameService(c.webhook.Registration, c.live)
 }
 
 // await reports a webhook that a check blocks. API servers call it as before.

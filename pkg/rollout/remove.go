@@ -40,6 +40,9 @@ func (x *remover) unconvertStale() {
 func (x *remover) undelegateStale() {
 	wanted := map[string]bool{}
 	for _, d := range slices.Concat(x.Desired.Deployments, x.Maintained) {
+		if d.Adopted {
+			return // olm-operator creates them for every webhook
+		}
 		if d.AuthDelegator != nil {
 			wanted[drift.KeyOf(d.AuthDelegator)], wanted[drift.KeyOf(d.AuthReader)] = true, true
 		}

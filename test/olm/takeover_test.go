@@ -49,10 +49,7 @@ func TestTakeoverAndBack(t *testing.T) {
 	load := o.load(e)
 	load.GoesOn(o.answer)
 
-	adopted := time.Now()
-	e.works("manager")
-	e.writesStatus(v1.Name(), managerName, adopted)
-	e.succeeds(v1.Name())
+	e.worksOn(v1.Name(), "manager")
 	nothingElseWrites(e, v1.Name())
 	load.GoesOn(o.answer)
 	load.End(calls.Never)
@@ -66,10 +63,7 @@ func TestTakeoverAndBack(t *testing.T) {
 
 	load = calls.Start(e, between, o.call)
 	certificate := e.servingCertificates()
-	returned := time.Now()
-	e.works("olm")
-	e.writesStatus(v2.Name(), "olm", returned)
-	e.succeeds(v2.Name())
+	e.worksOn(v2.Name(), "olm")
 	installtest.Same(t, "certificates after the return", certificate, e.servingCertificates())
 	load.GoesOn(o.answer)
 	load.End(calls.Never)
@@ -95,17 +89,11 @@ func TestTakeoverOfAConversion(t *testing.T) {
 
 	load := calls.Start(t, between, client.Reads(t, caches.Authored, caches.Versions, "sessions"))
 	load.GoesOn(calls.Converted)
-	adopted := time.Now()
-	e.works("manager")
-	e.writesStatus(v2.Name(), managerName, adopted)
-	e.succeeds(v2.Name())
+	e.worksOn(v2.Name(), "manager")
 	load.GoesOn(calls.Converted)
 
 	certificate := e.servingCertificates()
-	returned := time.Now()
-	e.works("olm")
-	e.writesStatus(v2.Name(), "olm", returned)
-	e.succeeds(v2.Name())
+	e.worksOn(v2.Name(), "olm")
 	installtest.Same(t, "certificates after the return", certificate, e.servingCertificates())
 	load.GoesOn(calls.Converted)
 	load.End(calls.Never)
@@ -191,6 +179,18 @@ func (e *env) works(which string) {
 	}
 	e.scale(olmNamespace, olmOperator, 0)
 	e.scale(managerNamespace, managerName, 2)
+}
+
+// worksOn has either the manager or olm-operator work, and returns when it has written the status of a version that succeeds.
+func (e *env) worksOn(csv, which string) {
+	e.Helper()
+	since, writer := time.Now(), which
+	if which == "manager" {
+		writer = managerName
+	}
+	e.works(which)
+	e.writesStatus(csv, writer, since)
+	e.succeeds(csv)
 }
 
 // scale returns when the Deployment has this number of pods, all available.

@@ -27,7 +27,7 @@ const (
 )
 
 // LabelCSV, on a pod of a managed Deployment, is its ClusterServiceVersion. The manager watches
-// pods with this label only.
+// pods with this label, and others only for a ClusterServiceVersion with LabelTakeover.
 const LabelCSV = "olm-webhook-manager.io/csv"
 
 // LabelCanary, on a canary configuration, is the canary's name. On the object of its dry run, a

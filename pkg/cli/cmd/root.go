@@ -18,6 +18,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/manager"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/status"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/storage"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/takeover"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/terminal"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/version"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/output"
@@ -67,6 +68,7 @@ func NewRootCommand(displayName string, extras Extras) *cobra.Command {
 		manager.NewRemoveCommand(),
 		status.NewCommand(),
 		storage.NewCommand(),
+		takeover.NewCommand(),
 		version.NewCommand(),
 	)
 	root.AddCommand(extras.Commands...)

@@ -25,6 +25,8 @@ var writers = map[string]string{
 	"pkg/cli/cmd/manager/remove.go":      "the command lists it before the question",
 	"pkg/cli/cmd/manager/stopping.go":    "the command lists it before the question",
 	"pkg/cli/cmd/storage/cluster.go":     "the command names it",
+	"pkg/cli/cmd/takeover/writes.go":     "the command lists it before the question",
+	"pkg/cli/cluster/takeoveraccess.go":  "a question to the API server",
 }
 
 func TestCommandsWriteInKnownPlaces(t *testing.T) {

@@ -21,6 +21,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/requirements"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/backends"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/takeover"
 )
 
 // Plan is what to do now.
@@ -133,6 +134,9 @@ func (d *decision) firstStage() []rollout.Step {
 	if steps := d.metadataSteps(); len(steps) > 0 {
 		return steps
 	}
+	if steps := requestRemovalSteps(d); len(steps) > 0 {
+		return steps
+	}
 	d.check(d.Requirements.Access)
 	if steps := d.liftSteps(); len(steps) > 0 {
 		return steps
@@ -179,17 +183,23 @@ func (d *decision) install() (rollout.Plan, error) {
 		return rollout.Plan{}, err
 	}
 	d.refresh(&in)
-	in.Desired = render.Objects(rendering)
+	form := newFormer(d, in, rendering)
+	in.Desired = takeover.Apply(form.Input, render.Objects(rendering))
+	form.returnSecrets(&in)
 	if in.Condition, err = d.conditionStep(in.Desired.Condition); err != nil {
 		return rollout.Plan{}, err
 	}
 	plan := d.next(in)
+	form.report(&plan)
 	plan.Requeue = plan.Requeue.Earliest(requeue, maintained, d.afterDeletion(plan.Steps))
 	return plan, nil
 }
 
 func (d *decision) next(in rollout.Input) rollout.Plan {
 	plan := rollout.Next(in, d.now)
+	if csvspec.TakeoverOrder(d.CSV) != "" {
+		plan.Status.Takeover = d.Status.Takeover // unless the forms are compared
+	}
 	if !in.DeletionBlocked { // Then the record stays as it is.
 		plan.Status.Created = in.Observed.Created(in.CSV)
 	}

@@ -8,16 +8,23 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 )
 
-// definitionOwnerSteps also removes owners where nothing converts any more. Only the active version writes.
+// definitionOwnerSteps also removes owners where nothing converts any more, and from what is given back: olm-operator relies
+// on garbage collection. Only the active version writes.
 func (d *decision) definitionOwnerSteps() []rollout.Step {
 	if len(d.Upgrade.From) > 0 && !d.Upgrade.Started {
 		return nil
 	}
-	desired := owners.DefinitionOwnersOf(d.CSV, d.Observed.Deployments, d.serviceNames(d.CSV), d.Observed.CRDs)
+	converters := d.Observed.Deployments
+	if csvspec.TakeoverOrder(d.CSV) == wellknown.TakeoverGiveBack {
+		converters = nil
+	}
+	desired := owners.DefinitionOwnersOf(d.CSV, converters, d.serviceNames(d.CSV), d.Observed.CRDs)
 	bindings := lists.Map(d.Owned[owners.RoleBindings], func(o metav1.Object) *rbacv1.RoleBinding { return o.(*rbacv1.RoleBinding) })
 	var steps []rollout.Step
 	for _, kind := range owners.Kinds {

@@ -34,8 +34,10 @@ type Gatherer struct {
 	Proxy    subscriptions.Proxy // for pods of operators in a cluster without OpenShift's Proxy
 	Caches   *informers.Caches
 	OnDemand *informers.OnDemand
-	Served   discovery.APIServer
-	Versions *versions.Index
+	// AdoptedPods are those without the manager's label.
+	AdoptedPods *informers.AdoptedPods
+	Served      discovery.APIServer
+	Versions    *versions.Index
 }
 
 // Gather reads the caches and the API server. It starts the caches that are filled on demand. deleting is set if
@@ -74,6 +76,7 @@ func (g *Gatherer) Gather(ctx context.Context, csv *operatorsv1alpha1.ClusterSer
 
 func (g *Gatherer) cached(csv *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage, now time.Time) *decide.Facts {
 	ids := informers.OwnerIDs(csv, relatives.Older)
+	deployments, services := g.Caches.Deployments.OfOwners(ids), g.Caches.Services.OfOwners(ids)
 	ownership := g.Versions.OwnershipOf(append([]*operatorsv1alpha1.ClusterServiceVersion{csv}, relatives.Older...)...)
 	s := &decide.Facts{
 		Settings:    g.Settings,
@@ -85,10 +88,10 @@ func (g *Gatherer) cached(csv *operatorsv1alpha1.ClusterServiceVersion, relative
 		Condition:   g.condition(csv),
 		Requestable: g.requestable(),
 		Observed: rollout.Observed{
-			Deployments:    byName(g.Caches.Deployments.OfOwners(ids)),
-			Services:       byName(g.Caches.Services.OfOwners(ids)),
-			Slices:         byService(g.Caches.Slices.OfOwners(ids)),
-			Pods:           podsByDeployment(csv, g.Caches.Pods.OfOwners(ids)),
+			Deployments:    byName(deployments),
+			Services:       byName(services),
+			Slices:         slicesOf(g.Caches.Slices, services),
+			Pods:           podsOf(g, csv, ids, deployments),
 			Roles:          byName(inNamespace(csv.Namespace, g.Caches.Roles.OfOwners(ids))),
 			RoleBindings:   byName(inNamespace(csv.Namespace, delegating(g.Caches.RoleBindings.OfOwners(ids), false))),
 			AuthDelegators: byName(owners.Proven(ownership, delegating(g.Caches.ClusterRoleBindings.OfOwners(ids), true))),

@@ -3,17 +3,18 @@ package gather
 import (
 	"slices"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/decide"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/records"
@@ -89,16 +90,29 @@ func inNamespace[T drift.Object](namespace string, objects []T) []T {
 
 func podsByDeployment(csv *operatorsv1alpha1.ClusterServiceVersion, pods []*corev1.Pod) map[string][]*corev1.Pod {
 	found := map[string][]*corev1.Pod{}
-	for _, spec := range csvspec.Deployments(csv) {
-		selector, err := metav1.LabelSelectorAsSelector(spec.Spec.Selector)
-		if err != nil {
-			continue // the API server refuses such a Deployment and reports why
+	for _, pod := range pods {
+		for _, deployment := range csvspec.DeploymentsSelecting(csv, pod.Labels) {
+			found[deployment] = append(found[deployment], pod)
 		}
-		for _, pod := range pods {
-			if selector.Matches(labels.Set(pod.Labels)) {
-				found[spec.Name] = append(found[spec.Name], pod)
-			}
-		}
+	}
+	return found
+}
+
+// podsOf includes the pods of Deployments that stay as olm-operator made them.
+func podsOf(g *Gatherer, csv *operatorsv1alpha1.ClusterServiceVersion, ids []string, deployments []*appsv1.Deployment) map[string][]*corev1.Pod {
+	pods := g.Caches.Pods.OfOwners(ids)
+	unlabelled := func(d *appsv1.Deployment) bool { return d.Spec.Template.Labels[wellknown.LabelCSV] == "" }
+	if csvspec.TakeoverOrder(csv) != "" && slices.ContainsFunc(deployments, unlabelled) {
+		pods = slices.Concat(pods, g.AdoptedPods.In(csv.Namespace))
+	}
+	return podsByDeployment(csv, pods)
+}
+
+// slicesOf finds EndpointSlices by their Service: they inherit its labels, and those of olm-operator name no owner.
+func slicesOf(cache informers.Store[*discoveryv1.EndpointSlice], services []*corev1.Service) map[string][]*discoveryv1.EndpointSlice {
+	found := map[string][]*discoveryv1.EndpointSlice{}
+	for _, s := range services {
+		found[s.Name] = cache.By(informers.ByService, s.Namespace+"/"+s.Name)
 	}
 	return found
 }
@@ -109,15 +123,6 @@ func byName[T drift.Object](objects []T) map[string]T {
 		named[o.GetName()] = o
 	}
 	return named
-}
-
-func byService(all []*discoveryv1.EndpointSlice) map[string][]*discoveryv1.EndpointSlice {
-	grouped := map[string][]*discoveryv1.EndpointSlice{}
-	for _, slice := range all {
-		service := slice.Labels[discoveryv1.LabelServiceName]
-		grouped[service] = append(grouped[service], slice)
-	}
-	return grouped
 }
 
 func (g *Gatherer) addSecrets(s *decide.Facts) {

@@ -6,6 +6,7 @@ import (
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -68,6 +69,8 @@ const (
 	ByRuled = "ruled"
 	// ByIssuer indexes Subscriptions by the issuer of cert-manager that they name (see drift.KeyOf).
 	ByIssuer = "issuer"
+	// ByService indexes EndpointSlices by their Service.
+	ByService = "service"
 )
 
 var indexers = cache.Indexers{
@@ -93,6 +96,9 @@ var indexers = cache.Indexers{
 	ByGroup:      by(GroupsServedBy),
 	ByRuled:      by(rules.Groups),
 	ByIssuer:     by(issuerOf),
+	ByService: by(inNamespace(func(slice *discoveryv1.EndpointSlice) []string {
+		return []string{slice.Labels[discoveryv1.LabelServiceName]}
+	})),
 	ByConverter: by(func(crd *apiextensionsv1.CustomResourceDefinition) []string {
 		if namespace, service := owners.ConvertedBy(crd); namespace != "" {
 			return []string{namespace + "/" + service}

@@ -13,6 +13,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
@@ -56,7 +57,9 @@ func TrimCSV(csv *operatorsv1alpha1.ClusterServiceVersion) {
 	csv.ManagedFields = slices.DeleteFunc(csv.ManagedFields, func(w metav1.ManagedFieldsEntry) bool {
 		return !certs.RotateAtByOther([]metav1.ManagedFieldsEntry{w})
 	})
-	delete(csv.Annotations, corev1.LastAppliedConfigAnnotation) // a copy of the whole object
+	if csv.Labels[wellknown.LabelTakeover] == "" { // olm-operator has copied it into pod templates
+		delete(csv.Annotations, corev1.LastAppliedConfigAnnotation) // a copy of the whole object
+	}
 	csv.Spec.Icon, csv.Spec.Description = nil, ""
 	csv.Spec.Keywords, csv.Spec.Maintainers, csv.Spec.Links, csv.Spec.RelatedImages = nil, nil, nil, nil
 	for _, described := range [][]operatorsv1alpha1.CRDDescription{csv.Spec.CustomResourceDefinitions.Owned, csv.Spec.CustomResourceDefinitions.Required} {

@@ -20,10 +20,10 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/report"
 )
 
-// reportRollout is only for webhooks, APIServices, or objects that garbage collection does not delete.
+// reportRollout is only for webhooks, APIServices, objects that garbage collection does not delete, and takeovers.
 func (r *Reporter) reportRollout(ctx context.Context, k queue.Key, csv *operatorsv1alpha1.ClusterServiceVersion, current *managerv1alpha1.WebhookRollout, status managerv1alpha1.WebhookRolloutStatus) (rollout.Requeue, error) {
 	if current == nil {
-		if !csvspec.HasRegistrations(csv) && len(status.Created) == 0 {
+		if !csvspec.HasRegistrations(csv) && len(status.Created) == 0 && status.Takeover == nil {
 			return rollout.Requeue{}, nil
 		}
 		var err error
@@ -31,6 +31,16 @@ func (r *Reporter) reportRollout(ctx context.Context, k queue.Key, csv *operator
 			return rollout.Requeue{}, err
 		}
 	}
+	return r.UpdateRollout(ctx, k, csv, current, status)
+}
+
+// ReportGivenBack reports that the manager writes nothing else for a ClusterServiceVersion.
+func (r *Reporter) ReportGivenBack(ctx context.Context, k queue.Key, csv *operatorsv1alpha1.ClusterServiceVersion, current *managerv1alpha1.WebhookRollout) (rollout.Requeue, error) {
+	if current == nil {
+		return rollout.Requeue{}, nil
+	}
+	status := *current.Status.DeepCopy()
+	status.Takeover = &managerv1alpha1.TakeoverStatus{Form: managerv1alpha1.TakeoverGivenBack}
 	return r.UpdateRollout(ctx, k, csv, current, status)
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/tools/cache"
@@ -18,6 +19,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/records"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/versions"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/permissions"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
@@ -100,6 +102,27 @@ func (h *Handlers) ownersChanged(before, after drift.Object) {
 	h.enqueueOwners(queue.Regular, before, after)
 }
 
+// ownersOf returns owner IDs. An EndpointSlice has those of its Service: it inherits the labels, and those of a Service that
+// olm-operator made name no owner.
+func (h *Handlers) ownersOf(o drift.Object) []string {
+	if slice, ok := o.(*discoveryv1.EndpointSlice); ok {
+		if service := h.Caches.Services.Get(slice.Namespace, slice.Labels[discoveryv1.LabelServiceName]); service != nil {
+			return informers.OwnersOf(service)
+		}
+	}
+	return informers.OwnersOf(o)
+}
+
+// AdoptedPodChanged enqueues the ClusterServiceVersions with an order about a takeover whose Deployments select the pod.
+func (h *Handlers) AdoptedPodChanged(before, after drift.Object) {
+	pod := present(before, after)[0]
+	for _, csv := range h.Caches.CSVs.In(pod.GetNamespace()) {
+		if csvspec.TakeoverOrder(csv) != "" && len(csvspec.DeploymentsSelecting(csv, pod.GetLabels())) > 0 {
+			h.enqueueOwner(queue.Regular, csv, after)
+		}
+	}
+}
+
 // Other ClusterServiceVersions may wait for the name of a deleted Deployment.
 func (h *Handlers) deploymentChanged(before, after drift.Object) {
 	h.ownersChanged(before, after)
@@ -111,7 +134,7 @@ func (h *Handlers) deploymentChanged(before, after drift.Object) {
 // enqueueOwners gives changes that the manager wrote itself the low priority.
 func (h *Handlers) enqueueOwners(priority queue.Priority, before, after drift.Object) {
 	for _, o := range present(before, after) {
-		for _, owner := range informers.OwnersOf(o) {
+		for _, owner := range h.ownersOf(o) {
 			for _, csv := range h.Caches.CSVs.OfOwner(owner) {
 				h.enqueueOwner(priority, csv, after)
 				if !phase.IsReplaced(csv.Status.Phase) {

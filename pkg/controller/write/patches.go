@@ -61,7 +61,12 @@ func (w *Writer) SetOwners(ctx context.Context, k owners.Kind, o metav1.Object, 
 }
 
 func (w *Writer) patchCSV(ctx context.Context, step rollout.Step, csv *operatorsv1alpha1.ClusterServiceVersion) (*operatorsv1alpha1.ClusterServiceVersion, error) {
-	annotations := map[string]string{}
+	annotations := map[string]any{}
+	for name := range step.Live.GetAnnotations() {
+		if _, stays := csv.Annotations[name]; !stays {
+			annotations[name] = nil
+		}
+	}
 	for name, value := range csv.Annotations {
 		if current, ok := step.Live.GetAnnotations()[name]; !ok || current != value {
 			annotations[name] = value

@@ -8,6 +8,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
@@ -72,4 +74,12 @@ func RulesOf(permissions []operatorsv1alpha1.StrategyDeploymentPermissions, acco
 	return slices.Concat(lists.FilterMap(permissions, func(p operatorsv1alpha1.StrategyDeploymentPermissions) ([]rbacv1.PolicyRule, bool) {
 		return p.Rules, p.ServiceAccountName == account
 	})...)
+}
+
+// DeploymentsSelecting returns the names of the Deployments of a CSV that select pods with some labels.
+func DeploymentsSelecting(csv *operatorsv1alpha1.ClusterServiceVersion, pod map[string]string) []string {
+	return lists.FilterMap(Deployments(csv), func(spec operatorsv1alpha1.StrategyDeploymentSpec) (string, bool) {
+		selector, err := metav1.LabelSelectorAsSelector(spec.Spec.Selector)
+		return spec.Name, err == nil && selector.Matches(labels.Set(pod)) // the API server refuses an invalid selector
+	})
 }

@@ -33,7 +33,7 @@ func TestAPIServiceIsOLMs(t *testing.T) {
 		"APIService": {d.Webhooks[0].Registration, &apiregistrationv1.APIService{
 			TypeMeta: metav1.TypeMeta{APIVersion: "apiregistration.k8s.io/v1", Kind: "APIService"},
 			ObjectMeta: metav1.ObjectMeta{
-				Name: "v1.ponds.example.com", Labels: labels.Merge(owner, map[string]string{"olm.webhook-description-hash": hashOf(d.Webhooks[0].Description)}),
+				Name: "v1.ponds.example.com", Labels: labels.Merge(owner, map[string]string{"olm.webhook-description-hash": OLMHash(d.Webhooks[0].Description)}),
 				Annotations: map[string]string{"olm-webhook-manager.io/certificate-generation": "3"},
 			},
 			Spec: apiregistrationv1.APIServiceSpec{

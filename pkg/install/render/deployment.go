@@ -53,7 +53,7 @@ func Pods(in Input, spec operatorsv1alpha1.StrategyDeploymentSpec) corev1.PodTem
 func completePods(d *appsv1.Deployment, in Input) {
 	annotatePods(&d.Spec.Template, in)
 	configure(d, in.Config)
-	writeOutListDefaults(&d.Spec.Template.Spec)
+	WriteOutListDefaults(&d.Spec.Template.Spec)
 	nameOperatorCondition(&d.Spec.Template.Spec, in.CSV.Name)
 }
 

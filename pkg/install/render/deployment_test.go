@@ -140,7 +140,7 @@ func TestListDefaultsAreWrittenOut(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := test.author.DeepCopy()
-			writeOutListDefaults(got)
+			WriteOutListDefaults(got)
 			installtest.Same(t, "pod", &test.want, got)
 		})
 	}

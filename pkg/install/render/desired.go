@@ -87,6 +87,9 @@ type Deployment struct {
 
 	AuthDelegator *rbacv1.ClusterRoleBinding
 	AuthReader    *rbacv1.RoleBinding
+
+	// Adopted is set while the Deployment and its registrations stay as olm-operator made them, except for trust.
+	Adopted bool
 }
 
 // Object is any API object.

@@ -6,9 +6,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Lists are compared as a whole: a missing default would differ in every reconciliation. This concerns
-// volumes, and ports and variables with duplicate names, which the API server accepts.
-func writeOutListDefaults(pod *corev1.PodSpec) {
+// WriteOutListDefaults writes the defaults of lists that are compared as a whole: a missing default would differ in every
+// reconciliation. This concerns volumes, and ports and variables with duplicate names, which the API server accepts.
+func WriteOutListDefaults(pod *corev1.PodSpec) {
 	for _, containers := range [][]corev1.Container{pod.InitContainers, pod.Containers} {
 		for i := range containers {
 			writeOutPortDefaults(containers[i].Ports)

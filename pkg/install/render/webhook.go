@@ -77,7 +77,7 @@ func configurationMeta(in Input, d operatorsv1alpha1.WebhookDescription) metav1.
 		GenerateName: d.GenerateName + "-",
 		Labels: labels.Merge(csvspec.OwnerLabels(in.CSV), map[string]string{
 			wellknown.LabelWebhookGenerateName: names.LabelValue(d.GenerateName),
-			wellknown.LabelWebhookHash:         hashOf(d),
+			wellknown.LabelWebhookHash:         OLMHash(d),
 		}),
 		Annotations: annotations(in, d),
 	}
@@ -148,7 +148,7 @@ func apiService(in Input, d operatorsv1alpha1.WebhookDescription, port int32) *a
 	owned := csvspec.OwnedKinds(in.CSV, d.GenerateName)[0]
 	return &apiregistrationv1.APIService{
 		TypeMeta:   metav1.TypeMeta{APIVersion: apiregistrationv1.SchemeGroupVersion.String(), Kind: "APIService"},
-		ObjectMeta: metav1.ObjectMeta{Name: d.GenerateName, Labels: labels.Merge(csvspec.OwnerLabels(in.CSV), map[string]string{wellknown.LabelWebhookHash: hashOf(d)}), Annotations: annotations(in, d)},
+		ObjectMeta: metav1.ObjectMeta{Name: d.GenerateName, Labels: labels.Merge(csvspec.OwnerLabels(in.CSV), map[string]string{wellknown.LabelWebhookHash: OLMHash(d)}), Annotations: annotations(in, d)},
 		Spec: apiregistrationv1.APIServiceSpec{
 			Service:              &apiregistrationv1.ServiceReference{Namespace: in.CSV.Namespace, Name: in.Services[d.DeploymentName], Port: &port},
 			Group:                owned.Group,

@@ -70,7 +70,7 @@ func labelOf(s *operatorsv1alpha1.Subscription) string {
 // reconcileVersion gives the objects of a ClusterServiceVersion the component labels that it has.
 func (c *Controller) reconcileVersion(ctx context.Context, object cache.ObjectName) error {
 	csv := c.caches.CSVs.Get(object.Namespace, object.Name)
-	if csv == nil || csv.IsCopied() || len(component.OperatorsOf(csv.Labels)) == 0 {
+	if csv == nil || csv.IsCopied() || csvspec.IsGivenBack(csv) || len(component.OperatorsOf(csv.Labels)) == 0 {
 		c.versionProblems.Forget(object)
 		return nil
 	}

@@ -9,6 +9,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/olmoperator/provider"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/olmoperator/roles/clusterrole"
 )
@@ -17,7 +18,7 @@ import (
 // deleted, for the users of the remaining objects: their owner is the definition or the APIService.
 func (c *Controller) reconcileVersion(ctx context.Context, object cache.ObjectName) error {
 	csv := c.caches.CSVs.Get(object.Namespace, object.Name)
-	if csv == nil || !provider.HasProvided(csv) {
+	if csv == nil || csvspec.IsGivenBack(csv) || !provider.HasProvided(csv) {
 		c.versionProblems.Forget(object)
 		return nil
 	}

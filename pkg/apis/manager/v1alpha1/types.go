@@ -74,6 +74,11 @@ type WebhookRolloutStatus struct {
 	// +optional
 	Upgrade *UpgradeStatus `json:"upgrade,omitempty"`
 
+	// takeover is the progress of the adoption of objects that olm-operator created, or of their return.
+	// Absent if the ClusterServiceVersion has no order about it and no Deployment has olm-operator's form.
+	// +optional
+	Takeover *TakeoverStatus `json:"takeover,omitempty"`
+
 	// conditions are Ready, OrderRelaxed, Contested, ChangedByAdmission, ConversionInUse, UnregistrationRefused, InstallerForbidden, ConfigRefused, RulesMatchNothing, VersionsHeld, BlocksInstallPlan and CertificateRejected.
 	// +optional
 	// +listType=map

@@ -64,9 +64,9 @@ func migrate(ctx context.Context, out output.Writer, objects *storageCluster, to
 	if err := objects.checkLeases(ctx, out); err != nil {
 		return err
 	}
-	progress := newProgressLine(out)
-	done, err := storage.Migrate(ctx, objects, to, requestTimeout, progress.print)
-	progress.end()
+	progress := terminal.NewProgressLine(out)
+	done, err := storage.Migrate(ctx, objects, to, requestTimeout, func(p storage.Progress) { progress.Print(terminal.Progress(p)) })
+	progress.End()
 	if err != nil {
 		return err
 	}

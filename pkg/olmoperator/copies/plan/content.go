@@ -25,7 +25,9 @@ func Metadata(original metav1.Object) metav1.ObjectMeta {
 	labels, annotations := map[string]string{}, map[string]string{}
 	maps.Copy(labels, original.GetLabels())
 	maps.Copy(annotations, original.GetAnnotations())
-	maps.DeleteFunc(labels, func(key, _ string) bool { return strings.HasPrefix(key, componentLabels) })
+	maps.DeleteFunc(labels, func(key, _ string) bool {
+		return strings.HasPrefix(key, componentLabels) || key == wellknown.LabelTakeover
+	})
 	maps.DeleteFunc(annotations, func(key, _ string) bool {
 		return key == wellknown.AnnotationTargetNamespaces || key == corev1.LastAppliedConfigAnnotation || strings.HasPrefix(key, wellknown.AnnotationPrefix)
 	})

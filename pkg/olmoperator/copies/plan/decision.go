@@ -109,7 +109,7 @@ func Decide(f Facts) Decision {
 	switch {
 	case f.Namespace == nil || f.Namespace.DeletionTimestamp != nil || f.Namespace.Status.Phase == corev1.NamespaceTerminating:
 		return Decision{}
-	case f.Copy == nil && f.Original:
+	case f.Copy == nil && f.Original, slices.ContainsFunc(f.Candidates, Candidate.isGivenBack):
 		return Decision{}
 	case f.Copy == nil:
 		return f.create()
@@ -121,6 +121,9 @@ func Decide(f Facts) Decision {
 	}
 	return f.delete()
 }
+
+// isGivenBack reports whether olm-operator writes the copies again.
+func (c Candidate) isGivenBack() bool { return csvspec.IsGivenBack(c.CSV) }
 
 // isManagedCopy reports whether the manager may write to the copy. A CSV with the finalizer is an original that another
 // client labelled, and the manager removes the label. The annotation counts where another client changed the label.

@@ -10,6 +10,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
@@ -51,6 +52,11 @@ func (f *Facts) absent() { f.Copy = nil }
 // withoutOriginal deletes the original.
 func (f *Facts) withoutOriginal() { f.Candidates = nil }
 
+// orders gives the original an order about a takeover.
+func (f *Facts) orders(order string) {
+	f.original().Labels = map[string]string{wellknown.LabelTakeover: order}
+}
+
 func (f *Facts) writtenAt(version string) {
 	f.Written = Written{ResourceVersion: version, State: StateOf(f.original()).String()}
 }
@@ -89,6 +95,13 @@ func TestDecide(t *testing.T) {
 		"it is not known whether they are disabled": {func(f *Facts) { f.absent(); f.Everywhere = Unknown }, outcome{}},
 		"not known, for one of several namespaces":  {func(f *Facts) { f.absent(); f.Everywhere, f.Candidates[0].Everywhere = Unknown, false }, outcome{Verb: Create}},
 		"not known, in a protected namespace":       {func(f *Facts) { f.absent(); f.Everywhere, f.Protected = Unknown, true }, outcome{Verb: Create, Counts: true}},
+
+		// Originals with an order about a takeover from olm-operator.
+		"held":                         {func(f *Facts) { f.orders(wellknown.TakeoverHeld) }, outcome{}},
+		"held, and absent":             {func(f *Facts) { f.absent(); f.orders(wellknown.TakeoverHeld) }, outcome{Verb: Create, Counts: true}},
+		"given back, and absent":       {func(f *Facts) { f.absent(); f.orders(wellknown.TakeoverGivenBack) }, outcome{}},
+		"given back, and changed":      {func(f *Facts) { f.orders(wellknown.TakeoverGivenBack); f.original().Generation++ }, outcome{}},
+		"given back, without a target": {func(f *Facts) { f.orders(wellknown.TakeoverGivenBack); f.Candidates[0].Covers = false }, outcome{}},
 
 		// Copies that are not current.
 		"the spec has changed":                    {func(f *Facts) { f.original().Generation++ }, outcome{Verb: Update, Content: true}},

@@ -1,4 +1,4 @@
-package storage
+package terminal
 
 import (
 	"fmt"
@@ -6,19 +6,26 @@ import (
 	"time"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/output"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/storage"
 )
 
-// progressLine redraws one line in a terminal. Elsewhere it prints whole lines at a lower rate.
-type progressLine struct {
+// Progress is one line about the progress of a command.
+type Progress struct {
+	Line      string // in words
+	Done, All int    // objects that are done, of all there are; 0 in other lines
+	Final     bool   // a line that is not gives way to the next
+}
+
+// ProgressLine redraws one line in a terminal. Elsewhere it prints whole lines at a lower rate.
+type ProgressLine struct {
 	out      output.Writer
 	terminal bool
 	width    int // of the line that is redrawn; 0 at the start of a line
 	printed  time.Time
 }
 
-func newProgressLine(out output.Writer) *progressLine {
-	return &progressLine{out: out, terminal: out.IsTerminal()}
+// NewProgressLine returns a line at the end of the output.
+func NewProgressLine(out output.Writer) *ProgressLine {
+	return &ProgressLine{out: out, terminal: out.IsTerminal()}
 }
 
 const (
@@ -26,7 +33,8 @@ const (
 	logInterval    = 10 * time.Second
 )
 
-func (p *progressLine) print(progress storage.Progress) {
+// Print shows the progress, unless the previous line is too recent.
+func (p *ProgressLine) Print(progress Progress) {
 	interval := logInterval
 	if p.terminal {
 		interval = redrawInterval
@@ -41,11 +49,12 @@ func (p *progressLine) print(progress storage.Progress) {
 	}
 	p.width = p.out.Redraw(p.width, bar(progress)+progress.Line)
 	if progress.Final {
-		p.end()
+		p.End()
 	}
 }
 
-func (p *progressLine) end() {
+// End lets the next output begin on a new line.
+func (p *ProgressLine) End() {
 	if p.width > 0 {
 		p.out.Printf("\n")
 	}
@@ -54,7 +63,7 @@ func (p *progressLine) end() {
 
 const barWidth = 30
 
-func bar(progress storage.Progress) string {
+func bar(progress Progress) string {
 	if progress.All == 0 {
 		return ""
 	}

@@ -1,0 +1,30 @@
+package cluster
+
+import (
+	"testing"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/takeover"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
+)
+
+// A refusal by a webhook is no failed call. A request that passes although its webhook did not answer is one.
+func TestParseCalls(t *testing.T) {
+	got, err := parseCalls([]byte(`# TYPE apiserver_admission_webhook_rejection_count counter
+apiserver_admission_webhook_rejection_count{error_type="calling_webhook_error",name="v.example.com",operation="CREATE",rejection_code="0",type="validating"} 2
+apiserver_admission_webhook_rejection_count{error_type="no_error",name="v.example.com",operation="CREATE",rejection_code="403",type="validating"} 5
+# TYPE apiserver_admission_webhook_fail_open_count counter
+apiserver_admission_webhook_fail_open_count{name="m.example.com",type="admit"} 3
+# TYPE apiserver_conversion_webhook_request_total counter
+apiserver_conversion_webhook_request_total{failure_type="",result="success"} 7
+apiserver_conversion_webhook_request_total{failure_type="conversion_webhook_call_failure",result="failure"} 1
+# TYPE apiserver_admission_webhook_admission_duration_seconds histogram
+apiserver_admission_webhook_admission_duration_seconds_bucket{name="v.example.com",operation="CREATE",rejected="false",type="validating",le="+Inf"} 4
+apiserver_admission_webhook_admission_duration_seconds_sum{name="v.example.com",operation="CREATE",rejected="false",type="validating"} 0.5
+apiserver_admission_webhook_admission_duration_seconds_count{name="v.example.com",operation="CREATE",rejected="false",type="validating"} 4
+`))
+	installtest.Must(t, err)
+	installtest.Same(t, "calls", takeover.Calls{
+		Failed: map[string]float64{"v.example.com": 2, "m.example.com": 3, "conversion": 1},
+		Count:  map[string]float64{"v.example.com": 4}, Seconds: map[string]float64{"v.example.com": 0.5},
+	}, got)
+}

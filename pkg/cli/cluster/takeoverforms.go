@@ -1,0 +1,89 @@
+package cluster
+
+import (
+	"context"
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/takeover"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/subscriptions"
+	rollouttakeover "github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/takeover"
+)
+
+// Forms marks the Deployments that are not what olm-operator makes of their ClusterServiceVersion now. The manager
+// brings them into its own form at once.
+func (c TakeoverReader) Forms(ctx context.Context, s *takeover.Snapshot) error {
+	csvs, _, err := c.csvs(ctx, metav1.NamespaceAll)
+	if err != nil {
+		return err
+	}
+	for i := range csvs {
+		csv := &csvs[i]
+		j := slices.IndexFunc(s.CSVs, func(known takeover.CSV) bool { return known.Namespace == csv.Namespace && known.Name == csv.Name })
+		if j < 0 {
+			continue
+		}
+		subscription, err := c.subscriptionOf(ctx, csv, csvs)
+		if err != nil {
+			return err
+		}
+		deployments, err := c.Kube.AppsV1().Deployments(csv.Namespace).List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return err
+		}
+		for k := range s.CSVs[j].Deployments {
+			d := &s.CSVs[j].Deployments[k]
+			at := slices.IndexFunc(deployments.Items, func(live appsv1.Deployment) bool { return live.Name == d.Name })
+			d.OtherForm = at >= 0 && hasOtherForm(csv, subscription, &deployments.Items[at])
+		}
+	}
+	return nil
+}
+
+// hasOtherForm reports whether a Deployment is neither what olm-operator makes of it, nor in the manager's form. The proxy
+// is that of the pods, if they have one.
+func hasOtherForm(csv *operatorsv1alpha1.ClusterServiceVersion, subscription *operatorsv1alpha1.Subscription, live *appsv1.Deployment) bool {
+	config := subscriptions.ConfigOf(subscription)
+	for _, spec := range csvspec.Deployments(csv) {
+		if spec.Name != live.Name || live.Spec.Template.Labels[wellknown.LabelCSV] != "" {
+			continue
+		}
+		proxied := config.WithProxy(subscriptions.ProxyIn(live.Spec.Template.Spec))
+		return !slices.ContainsFunc([]subscriptions.Config{config, proxied}, func(config subscriptions.Config) bool {
+			return rollouttakeover.MadeByOLM(render.Input{CSV: csv, Config: config}, spec, live)
+		})
+	}
+	return false
+}
+
+// subscriptionOf returns the Subscription of a ClusterServiceVersion; nil if there is none.
+func (c TakeoverReader) subscriptionOf(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, csvs []operatorsv1alpha1.ClusterServiceVersion) (*operatorsv1alpha1.Subscription, error) {
+	list, err := c.OLM.Subscriptions(csv.Namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		_, err = c.isUnknownKind(ctx, err, operatorsv1alpha1.SchemeGroupVersion.WithResource("subscriptions"))
+		return nil, err
+	}
+	versions := lists.FilterMap(csvs, func(v operatorsv1alpha1.ClusterServiceVersion) (*operatorsv1alpha1.ClusterServiceVersion, bool) {
+		return &v, v.Namespace == csv.Namespace
+	})
+	all := lists.Map(list.Items, func(s operatorsv1alpha1.Subscription) *operatorsv1alpha1.Subscription { return &s })
+	return subscriptions.Find(csv, subscriptions.Lister{
+		Naming: func(name string) []*operatorsv1alpha1.Subscription {
+			return lists.Filter(all, func(s *operatorsv1alpha1.Subscription) bool { return slices.Contains(subscriptions.CSVNames(s), name) })
+		},
+		Named: func(name string) *operatorsv1alpha1.ClusterServiceVersion {
+			return lists.First(versions, func(v *operatorsv1alpha1.ClusterServiceVersion) bool { return v.Name == name })
+		},
+		Replacing: func(name string) []*operatorsv1alpha1.ClusterServiceVersion {
+			return lists.Filter(versions, func(v *operatorsv1alpha1.ClusterServiceVersion) bool { return v.Spec.Replaces == name })
+		},
+	}), nil
+}

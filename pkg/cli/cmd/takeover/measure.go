@@ -1,0 +1,89 @@
+package takeover
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/output"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/takeover"
+)
+
+// measurement counts the failed calls of webhooks while a command changes the cluster.
+type measurement struct {
+	*target
+
+	out     output.Writer
+	watcher *takeover.Watcher
+	first   takeover.Reading
+	last    takeover.Reading
+	read    time.Time
+}
+
+// measureInterval is the longest time between two readings of the metrics and of the registrations.
+const measureInterval = 10 * time.Second
+
+// begin finds the webhooks whose calls fail before the first change.
+func (m *measurement) begin(ctx context.Context, observe time.Duration) error {
+	first, notChecked, err := m.reading(ctx)
+	if err != nil {
+		return err
+	}
+	for _, line := range notChecked {
+		m.out.Printf("Not checked: %s\n", line)
+	}
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(observe):
+	}
+	second, _, err := m.reading(ctx)
+	if err != nil {
+		return err
+	}
+	m.watcher, m.first, m.last, m.read = takeover.NewWatcher(first, second), second, second, time.Now()
+	return nil
+}
+
+// check returns an error if a call failed that did not fail before the first change.
+func (m *measurement) check(ctx context.Context, now bool) error {
+	if !now && time.Since(m.read) < measureInterval {
+		return nil
+	}
+	reading, _, err := m.reading(ctx)
+	if err != nil {
+		return err
+	}
+	m.last, m.read = reading, time.Now()
+	if failures := m.watcher.Failures(reading); len(failures) > 0 {
+		return fmt.Errorf("stopped, because calls of webhooks fail that did not fail before: %s. Find the cause with kubectl webhooks doctor; then run the command again, or takeover undo", strings.Join(failures, "; "))
+	}
+	return nil
+}
+
+func (m *measurement) reading(ctx context.Context) (takeover.Reading, []string, error) {
+	servers, notChecked, err := m.Calls(ctx)
+	if err != nil {
+		return takeover.Reading{}, nil, err
+	}
+	snapshot, err := m.Snapshot(ctx)
+	if err != nil {
+		return takeover.Reading{}, nil, err
+	}
+	if err := m.Workloads(ctx, &snapshot); err != nil {
+		return takeover.Reading{}, nil, err
+	}
+	more, err := m.Registrations(ctx, &snapshot, time.Now())
+	return takeover.Reading{Servers: servers, Problems: takeover.ProblemsOf(&snapshot)}, append(notChecked, more...), err
+}
+
+// print writes what was measured.
+func (m *measurement) print() {
+	webhook, mean, calls := takeover.Slowest(m.first, m.last)
+	if webhook == "" {
+		m.out.Printf("calls of webhooks: none counted, none failed\n")
+		return
+	}
+	m.out.Printf("calls of webhooks: %.0f, none failed that did not fail before; slowest: %s, %.3f s on average\n", calls, webhook, mean)
+}

@@ -1,0 +1,52 @@
+package takeover
+
+import (
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/terminal"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/takeover"
+)
+
+func newUndoCommand() *cobra.Command {
+	o := options{}
+	cmd := &cobra.Command{
+		Use:   "undo",
+		Short: "Give everything back to olm-operator",
+		Long: `Waits until no CustomResourceDefinition has a version or a conversion that is held; lets the manager bring all objects
+into a form that olm-operator accepts without a rollout; stops the manager and deletes its MutatingAdmissionPolicy;
+starts olm-operator; then removes the labels of the ClusterServiceVersions that are Succeeded, and the WebhookRollouts.
+
+It works after takeover run and takeover converge, and also if one of them was interrupted. If it is interrupted itself,
+run it again. The command stops when calls of a webhook fail that did not fail before.
+
+Afterwards, remove the manager: kubectl delete -k manifests/with-olm, then kubectl delete -k manifests/crds.`,
+		Args: cobra.NoArgs,
+	}
+	programs := newPrograms(cmd)
+	o.addPace(cmd)
+	o.addManager(cmd)
+	o.addExecution(cmd)
+	cmd.Flags().Int32Var(&o.decisions.OLMReplicas, "olm-replicas", 1, "replicas with which olm-operator starts")
+	cmd.Flags().DurationVar(&o.decisions.Settle, "settle", 30*time.Second, "how long olm-operator must be available before the labels are removed")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		target, err := programs.connect()
+		if err != nil {
+			return err
+		}
+		snapshot, err := target.Snapshot(cmd.Context())
+		if err != nil {
+			return err
+		}
+		out := terminal.Stdout(cmd)
+		if err := announce(out, "olm-operator gets its place back", &snapshot, takeover.Undo(o.decisions)); err != nil {
+			return err
+		}
+		if err := terminal.Confirm(cmd, out, o.yes, "Continue?"); err != nil {
+			return err
+		}
+		return target.execute(cmd.Context(), o, out, takeover.Undo(o.decisions))
+	}
+	return cmd
+}

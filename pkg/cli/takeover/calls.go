@@ -1,0 +1,106 @@
+package takeover
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// Calls are the counters of calls of one API server, by webhook. A counter that an API server does not have is 0.
+type Calls struct {
+	// Failed counts requests that were refused, or passed unchecked, because a call of the webhook failed.
+	Failed map[string]float64
+	// Count and Seconds are the number of the calls and their total duration.
+	Count, Seconds map[string]float64
+}
+
+// Reading has the counters of each API server, by address, and the problem of each registration, by its name.
+type Reading struct {
+	Servers  map[string]Calls
+	Problems map[string]string
+}
+
+// ProblemsOf returns why registrations do not serve, by the registration. While a CSV converges, pods of a Deployment with
+// the strategy Recreate are missing for a time: the user has accepted that.
+func ProblemsOf(s *Snapshot) map[string]string {
+	all := map[string]string{}
+	for _, csv := range s.CSVs {
+		if s.StateOf(csv) == Converging && slices.ContainsFunc(csv.Deployments, func(d Deployment) bool { return d.Recreate }) {
+			continue
+		}
+		for _, p := range csv.Problems {
+			all[p.Object] = p.Message
+		}
+	}
+	return all
+}
+
+// Watcher compares readings. Calls that failed before the first change of the command are not counted.
+type Watcher struct {
+	// FailedBefore are the webhooks with failed calls, or with a problem, before the first change.
+	FailedBefore map[string]bool
+	last         Reading
+}
+
+// NewWatcher compares two readings before the first change.
+func NewWatcher(first, second Reading) *Watcher {
+	w := &Watcher{FailedBefore: map[string]bool{}, last: second}
+	for webhook := range increments(first, second, failed) {
+		w.FailedBefore[webhook] = true
+	}
+	for registration := range second.Problems {
+		w.FailedBefore[registration] = true
+	}
+	return w
+}
+
+// Failures returns what fails since the previous reading and did not fail before the first change.
+func (w *Watcher) Failures(now Reading) []string {
+	counts := increments(w.last, now, failed)
+	w.last = now
+	var all []string
+	for _, webhook := range slices.Sorted(maps.Keys(counts)) {
+		if !w.FailedBefore[webhook] {
+			all = append(all, fmt.Sprintf("%g calls of webhook %s failed", counts[webhook], webhook))
+		}
+	}
+	for _, registration := range slices.Sorted(maps.Keys(now.Problems)) {
+		if !w.FailedBefore[registration] {
+			all = append(all, fmt.Sprintf("%s: %s", registration, now.Problems[registration]))
+		}
+	}
+	return all
+}
+
+func failed(c Calls) map[string]float64 { return c.Failed }
+
+// increments returns by how much counters have increased. An API server that restarts begins with 0.
+func increments(before, now Reading, of func(Calls) map[string]float64) map[string]float64 {
+	all := map[string]float64{}
+	for server, calls := range now.Servers {
+		previous, known := before.Servers[server]
+		if !known {
+			continue
+		}
+		for webhook, count := range of(calls) {
+			if was := of(previous)[webhook]; count > was {
+				all[webhook] += count - was
+			}
+		}
+	}
+	return all
+}
+
+// Slowest returns the webhook with the highest mean duration of calls between two readings, in seconds. The name is empty
+// if no call was counted.
+func Slowest(before, now Reading) (webhook string, mean float64, calls float64) {
+	count := increments(before, now, func(c Calls) map[string]float64 { return c.Count })
+	seconds := increments(before, now, func(c Calls) map[string]float64 { return c.Seconds })
+	for _, name := range slices.Sorted(maps.Keys(count)) {
+		calls += count[name]
+		if m := seconds[name] / count[name]; m > mean || webhook == "" {
+			webhook, mean = name, m
+		}
+	}
+	return webhook, mean, calls
+}

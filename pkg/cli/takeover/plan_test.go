@@ -1,0 +1,130 @@
+package takeover
+
+import (
+	"bytes"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/output"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
+)
+
+func TestBlockers(t *testing.T) {
+	for name, test := range map[string]struct {
+		change func(*Snapshot)
+		want   string // the only code
+	}{
+		"nothing":                  {func(*Snapshot) {}, ""},
+		"no olm-operator":          {func(s *Snapshot) { s.OLM = nil }, "OLMMissing"},
+		"no kind":                  {func(s *Snapshot) { s.NoRollouts = true }, "KindMissing"},
+		"no manager":               {func(s *Snapshot) { s.Manager = nil }, "ManagerMissing"},
+		"the manager runs":         {func(s *Snapshot) { s.Manager.Replicas = 1 }, "TwoManagers"},
+		"another manager":          {func(s *Snapshot) { s.OtherManagers = []types.NamespacedName{{Namespace: "a", Name: "b"}} }, "TwoManagers"},
+		"the manager without OLM":  {func(s *Snapshot) { s.Manager.Args = []string{"run"} }, "ManagerWithoutOLM"},
+		"a limited manager":        {func(s *Snapshot) { s.Manager.Args = []string{"run", "--with-olm", "--namespaces=shop"} }, "ManagerLimited"},
+		"an unknown version":       {func(s *Snapshot) { s.OLMVersion = "" }, "OLMVersionUnknown"},
+		"an old version":           {func(s *Snapshot) { s.OLMVersion = "v0.27.9" }, "OLMVersionTooOld"},
+		"the oldest version":       {func(s *Snapshot) { s.OLMVersion = OldestOLM }, ""},
+		"another client scales":    {func(s *Snapshot) { s.OLM.ScaledBy = "Argo CD" }, "OLMScaledByOthers"},
+		"a failed CSV":             {func(s *Snapshot) { s.CSVs[0].Phase = "Failed" }, "CSVNotSucceeded"},
+		"a webhook without a pod":  {func(s *Snapshot) { s.CSVs[0].Problems = []Problem{{"v", "NoReadyEndpoints", "m"}} }, "WebhookNotServing"},
+		"an untrusted certificate": {func(s *Snapshot) { s.CSVs[0].Problems = []Problem{{"v", "ForeignCertificate", "m"}} }, "CertificateNotTrusted"},
+		"an edited Deployment":     {func(s *Snapshot) { s.CSVs[0].Deployments[0].EditedBy = []string{"kubectl-edit"} }, "HandEdited"},
+		"an edited registration": {func(s *Snapshot) {
+			s.CSVs[0].EditedRegistrations = []Edit{{Object{Name: "v"}, []string{"kubectl-edit"}}}
+		}, "HandEdited"},
+		"another form":              {func(s *Snapshot) { s.CSVs[0].Deployments[0].OtherForm = true }, "OtherForm"},
+		"a missing permission":      {func(s *Snapshot) { s.Missing = []Permission{{"patch", "deployments/scale.apps", "olm"}} }, "PermissionMissing"},
+		"a failed CSV during a run": {func(s *Snapshot) { s.CSVs[0].Phase, s.CSVs[1].Order = "Failed", GivenBack }, ""},
+		"a failed CSV, and olm-operator stopped by the user": {func(s *Snapshot) { s.OLM.Replicas, s.OLM.Pods, s.CSVs[0].Phase = 0, nil, "Failed" }, "CSVNotSucceeded"},
+		"stopped by the user":                                {func(s *Snapshot) { s.OLM.Replicas, s.OLM.Pods, s.OLM.ScaledBy = 0, nil, "Argo CD" }, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := withOLM()
+			test.change(s)
+			var want []string
+			if test.want != "" {
+				want = []string{test.want}
+			}
+			installtest.Same(t, "codes", want, lists.Map(s.Blockers(false), func(b Blocker) string {
+				installtest.Same(t, "it has a message and a remedy", true, b.Message != "" && b.Remedy != "")
+				return b.Code
+			}))
+		})
+	}
+	s := withOLM()
+	s.CSVs[0].Deployments[0].EditedBy = []string{"kubectl-edit"}
+	installtest.None(t, "blockers if edits are accepted", s.Blockers(true))
+}
+
+func TestPlanOf(t *testing.T) {
+	s := withOLM()
+	s.CSVs[0].Objects = []Object{{KindDeployment, "shop", "server"}, {"Secret", "shop", "server-service-cert"}, {"ValidatingWebhookConfiguration", "", "v-x"}}
+	p := PlanOf(s, someOptions, false, time.Second, []string{"the metrics"})
+	installtest.Same(t, "state of the snapshot after the plan", WithOLM, s.StateOf(s.CSVs[0]))
+	during := lists.Filter(p.CSVs[0].Changes, func(c Change) bool { return c.When == DuringRun && c.RestartsPods })
+	installtest.None(t, "changes of run that restart pods", during)
+	var out bytes.Buffer
+	p.Print(output.New(&out))
+	installtest.Contains(t, out.String(),
+		"shop/a (WithOLM)", "adopted as they are: Deployment shop/server, Secret shop/server-service-cert, ValidatingWebhookConfiguration v-x",
+		"AtNextRollout: Deployment shop/server: the pod template gets", "; pods restart",
+		"- label ClusterServiceVersion shop/a olm-webhook-manager.io/takeover=given-back", "- scale Deployment olm-operator/olm-operator to 0",
+		"Pods that restart during the run: none. Estimated time: 1m5s", "Not checked: the metrics", "Nothing blocks the takeover.")
+	s.CSVs[0].Deployments[0].OtherForm = true
+	installtest.Same(t, "what restarts", "Deployment shop/server", PlanOf(s, someOptions, true, 0, nil).restarted())
+	installtest.Same(t, "title", "2 ClusterServiceVersions, 6 writes", p.Title())
+}
+
+func TestEditorsOf(t *testing.T) {
+	entry := func(manager, subresource, fields string) metav1.ManagedFieldsEntry {
+		return metav1.ManagedFieldsEntry{Manager: manager, Subresource: subresource, FieldsV1: metav1.NewFieldsV1(fields)}
+	}
+	for name, test := range map[string]struct {
+		entry metav1.ManagedFieldsEntry
+		want  []string
+	}{
+		"olm-operator":      {entry("olm", "", `{"f:spec":{"f:template":{}}}`), nil},
+		"a user":            {entry("kubectl-edit", "", `{"f:spec":{"f:template":{}}}`), []string{"kubectl-edit"}},
+		"metadata":          {entry("kubectl-label", "", `{"f:metadata":{}}`), nil},
+		"replicas":          {entry("kubectl", "", `{"f:spec":{"f:replicas":{}}}`), nil},
+		"the status":        {entry("kube-controller-manager", "status", `{"f:spec":{"f:template":{}}}`), nil},
+		"no field is known": {metav1.ManagedFieldsEntry{Manager: "a"}, nil},
+	} {
+		installtest.Same(t, name, test.want, EditorsOf([]metav1.ManagedFieldsEntry{test.entry}, "f:spec"))
+	}
+}
+
+// Only calls that did not fail before the first change count. An API server that restarts begins with 0.
+func TestWatcher(t *testing.T) {
+	reading := func(counts map[string]float64, problems map[string]string) Reading {
+		return Reading{Servers: map[string]Calls{"a": {Failed: counts}}, Problems: problems}
+	}
+	w := NewWatcher(reading(map[string]float64{"old": 1, "v": 7}, nil), reading(map[string]float64{"old": 2, "v": 7}, map[string]string{"broken": "m"}))
+	installtest.None(t, "what failed before", w.Failures(reading(map[string]float64{"old": 9, "v": 7}, map[string]string{"broken": "m"})))
+	installtest.Same(t, "a failed call, and a problem", []string{"2 calls of webhook v failed", "other: no endpoint"},
+		w.Failures(reading(map[string]float64{"v": 9}, map[string]string{"other": "no endpoint"})))
+	installtest.None(t, "after a restart of the API server", w.Failures(reading(map[string]float64{"v": 1}, nil)))
+	installtest.Same(t, "the first call that fails", []string{"1 calls of webhook new failed"}, w.Failures(reading(map[string]float64{"v": 1, "new": 1}, nil)))
+}
+
+func TestSlowest(t *testing.T) {
+	before := Reading{Servers: map[string]Calls{"a": {Count: map[string]float64{"v": 1}, Seconds: map[string]float64{"v": 1}}}}
+	after := Reading{Servers: map[string]Calls{"a": {Count: map[string]float64{"v": 3, "m": 1}, Seconds: map[string]float64{"v": 2, "m": 3}}}}
+	webhook, mean, calls := Slowest(before, after)
+	installtest.Same(t, "webhook", "m", webhook)
+	installtest.Same(t, "mean", 3, mean)
+	installtest.Same(t, "calls", 3, calls)
+}
+
+func TestProblemsOf(t *testing.T) {
+	s := takenOver()
+	s.CSVs[0].Problems = []Problem{{"v", "NoReadyEndpoints", "no endpoint"}}
+	installtest.Same(t, "problems", map[string]string{"v": "no endpoint"}, ProblemsOf(s))
+	s.CSVs[0].Order, s.CSVs[0].Deployments[0].Recreate = Converge, true
+	installtest.Same(t, "problems of a Deployment that is recreated", map[string]string{}, ProblemsOf(s))
+}

@@ -1,0 +1,62 @@
+package takeover
+
+import (
+	"time"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
+)
+
+// Run returns the decisions by which the manager takes the place of olm-operator. Each CSV first gets the order
+// given-back, so that the manager writes nothing when it starts. Then it gets the order held, a few at a time.
+func Run(o Options) NextFunc {
+	return func(s *Snapshot, _ time.Time) Decision {
+		d := first(
+			s.twoPrograms,
+			s.orderAll,
+			func() Decision { return stopped(s.OLM) },
+			func() Decision { return s.startManager(o) },
+			func() Decision { return s.adopt(o) },
+		)
+		return s.counted(orDone(d), func(c CSV) bool { return s.isManaged(c) })
+	}
+}
+
+func (s *Snapshot) twoPrograms() Decision {
+	switch {
+	case s.OLM == nil:
+		return blocked("no Deployment olm-operator exists: there is no olm-operator whose place the manager can take")
+	case s.OLM.Runs() && s.Manager.Runs():
+		return blocked("Deployments %s and %s both run, and revert each other's writes: kubectl scale -n %s deployment/%s --replicas=0, then run this command again",
+			s.OLM, s.Manager, s.Manager.Namespace, s.Manager.Name)
+	default:
+		return Decision{}
+	}
+}
+
+// orderAll gives every CSV an order before the manager starts. A CSV without an order would be brought into the
+// manager's form at once. After the start, a CSV without an order is a new one, or converged.
+func (s *Snapshot) orderAll() Decision {
+	if s.Manager.Runs() {
+		return Decision{}
+	}
+	return writes(lists.FilterMap(s.CSVs, func(c CSV) (Write, bool) { return order(c.NamespacedName, GivenBack), !isOrdered(c) })...)
+}
+
+func (s *Snapshot) adopt(o Options) Decision {
+	adopting := lists.Filter(s.CSVs, func(c CSV) bool { return s.StateOf(c) == Adopting })
+	pending := lists.Filter(s.CSVs, func(c CSV) bool { return c.Order == GivenBack || c.Order == GiveBack })
+	switch {
+	case len(pending) > 0 && len(adopting) < o.Concurrency:
+		return writes(order(pending[0].NamespacedName, Held))
+	case len(adopting) > 0:
+		return wait("the manager adopts %s", described(adopting))
+	default:
+		return Decision{}
+	}
+}
+
+// isManaged reports whether the manager has adopted a CSV.
+func (s *Snapshot) isManaged(c CSV) bool {
+	state := s.StateOf(c)
+	return state == Adopted || state == Converging || state == Converged
+}

@@ -1,0 +1,442 @@
+package integration
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/exitcode"
+	takeovercmd "github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/takeover"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/takeover"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/olmoperator/crdpolicy/policy"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
+)
+
+const (
+	olmOperator = "olm-operator"
+	managerName = "olm-webhook-manager"
+)
+
+// takeoverEnv has two operators that olm-operator installed, and Deployments of olm-operator and of a manager. The manager
+// of this process runs while its Deployment has replicas.
+type takeoverEnv struct {
+	*env
+
+	running *manager
+}
+
+// newTakeoverEnv is for the whole cluster, so the test is not parallel. It removes the operators of earlier tests.
+func newTakeoverEnv(t *testing.T) *takeoverEnv {
+	t.Helper()
+	e := &takeoverEnv{env: operating(newEnv(t), allNamespaces)}
+	removeOtherOperators(e.env)
+	installedByOLM(e.env, csv("operator.v1", "server", "operator"), "")
+	kube.Create(e, e.kube.DiscoveryV1().EndpointSlices(e.namespace), &discoveryv1.EndpointSlice{
+		ObjectMeta: metav1.ObjectMeta{Name: "server-service", Labels: map[string]string{discoveryv1.LabelServiceName: "server-service"}}, AddressType: discoveryv1.AddressTypeIPv4,
+		Endpoints: []discoveryv1.Endpoint{{Addresses: []string{"192.0.2.1"}}}, Ports: []discoveryv1.EndpointPort{{Name: new("443"), Port: new(int32(443))}},
+	})
+	other := csv("other.v1", "plain")
+	other.Spec.WebhookDefinitions = nil
+	installedWithoutWebhooks(e.env, other)
+	e.program(olmOperator, 1)
+	e.program(managerName, 0, "run", "--with-olm")
+	t.Cleanup(func() { e.stopManager() })
+	return e
+}
+
+func removeOtherOperators(e *env) {
+	e.Helper()
+	for _, c := range kube.List(e, e.olm.ClusterServiceVersions(metav1.NamespaceAll), metav1.ListOptions{}).Items {
+		client := e.olm.ClusterServiceVersions(c.Namespace)
+		kube.Patch(e, client, c.Name, types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))
+		if err := client.Delete(e.ctx, c.Name, metav1.DeleteOptions{}); !apierrors.IsNotFound(err) {
+			e.must(err)
+		}
+	}
+}
+
+// program is a Deployment whose pods no client creates: runDeployments sets its status.
+func (e *takeoverEnv) program(name string, replicas int32, args ...string) {
+	e.Helper()
+	pod := aHookPod()
+	pod.Labels = map[string]string{"app": name}
+	pod.Spec.Containers[0].Args = args
+	kube.Create(e, e.kube.AppsV1().Deployments(e.namespace), &appsv1.Deployment{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: appsv1.DeploymentSpec{
+			Replicas: &replicas, Selector: &metav1.LabelSelector{MatchLabels: pod.Labels},
+			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: pod.Labels}, Spec: pod.Spec},
+		},
+	})
+}
+
+func (e *takeoverEnv) replicas(name string) int32 {
+	e.Helper()
+	return *e.deployment(name).Spec.Replicas
+}
+
+func (e *takeoverEnv) stopManager() {
+	if e.running != nil {
+		e.running.stop()
+		e.running = nil
+	}
+}
+
+// follow starts or stops the manager of this process: it runs while its Deployment has replicas. It does not start next to
+// olm-operator.
+func (e *takeoverEnv) follow() {
+	e.Helper()
+	switch wanted := e.replicas(managerName) > 0; {
+	case wanted && e.running == nil && e.replicas(olmOperator) == 0:
+		e.running = e.manage()
+	case !wanted:
+		e.stopManager()
+	}
+}
+
+// run runs a command to its end, while the programs follow. Its requests pass the proxy.
+func (e *takeoverEnv) run(through *kube.Proxy, args ...string) (string, error) {
+	e.Helper()
+	kubeconfig := filepath.Join(e.TempDir(), "kubeconfig")
+	text := fmt.Sprintf("apiVersion: v1\nkind: Config\ncurrent-context: a\ncontexts: [{name: a, context: {cluster: a, user: a}}]\nclusters: [{name: a, cluster: {server: %q}}]\nusers: [{name: a, user: {}}]\n", through.Config().Host)
+	e.must(os.WriteFile(kubeconfig, []byte(text), 0o600))
+	args = append(args, "--kubeconfig", kubeconfig, "-n", e.namespace, "--deployment", managerName, "--olm-namespace", e.namespace, "--olm-version", "v0.46.0")
+	if !slices.Contains([]string{"plan", "status"}, args[0]) {
+		args = append(args, "--yes", "--observe", "0s", "--pace", "0s", "--timeout", "1m")
+	}
+	cmd := takeovercmd.NewCommand()
+	var out bytes.Buffer
+	cmd.SetArgs(args)
+	cmd.SetOut(&out)
+	cmd.SetErr(&out)
+	cmd.SilenceUsage, cmd.SilenceErrors = true, true
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.ExecuteContext(e.ctx) }()
+	for {
+		select {
+		case err := <-ended:
+			e.follow()
+			return out.String(), err
+		case <-time.After(20 * time.Millisecond):
+			e.follow()
+		}
+	}
+}
+
+// completes runs a command without an interruption, and returns its writes.
+func (e *takeoverEnv) completes(args ...string) []string {
+	e.Helper()
+	p := proxy(e.env, nil)
+	if out, err := e.run(p, args...); err != nil {
+		e.Fatalf("%v: %v\n%s", args, err, out)
+	}
+	return changes(p)
+}
+
+// changes returns the method and the path of the writes through a proxy. A review is a question.
+func changes(p *kube.Proxy) []string {
+	return lists.FilterMap(p.Writes(), func(w string) (string, bool) {
+		path, _, _ := strings.Cut(w, "?")
+		return path, !isReview(path)
+	})
+}
+
+func isReview(path string) bool { return strings.HasSuffix(path, "accessreviews") }
+
+// interrupted runs a command whose nth write has an effect, but no answer; no later write is answered.
+func (e *takeoverEnv) interrupted(n int, args ...string) (died bool) {
+	e.Helper()
+	i := 0
+	p := proxy(e.env, func(_ int, r *http.Request) kube.Verdict {
+		if isReview(r.URL.Path) {
+			return kube.Pass
+		}
+		switch i++; {
+		case i < n:
+			return kube.Pass
+		case i == n:
+			died = true
+			return kube.DropAfter
+		default:
+			return kube.DropBefore
+		}
+	})
+	out, err := e.run(p, args...)
+	if died != (err != nil) {
+		e.Fatalf("%v, interrupted at write %d (%t): %v\n%s", args, n, died, err, out)
+	}
+	return died
+}
+
+func (e *takeoverEnv) status() takeover.Status {
+	e.Helper()
+	out, err := e.run(proxy(e.env, nil), "status", "-o", "json")
+	e.must(err)
+	var status takeover.Status
+	e.must(json.Unmarshal([]byte(out), &status))
+	return status
+}
+
+// statusIsTrue compares takeover status with the cluster, as far as it does not change meanwhile.
+func (e *takeoverEnv) statusIsTrue(what string) {
+	e.Helper()
+	status := e.status()
+	olm := e.replicas(olmOperator)
+	same(e.T, what+": replicas of olm-operator", status.OLM.Replicas, olm)
+	same(e.T, what+": replicas of the manager", status.Manager.Replicas, e.replicas(managerName))
+	for _, c := range status.CSVs {
+		live := e.get(c.Name)
+		same(e.T, what+": order of "+c.Name, string(c.Order), live.Labels[wellknown.LabelTakeover])
+		if (c.State == takeover.WithOLM) != (olm > 0) {
+			e.Errorf("%s: %s is %s, and olm-operator has %d replicas", what, c.Name, c.State, olm)
+		}
+		if managed := c.State == takeover.Adopted; managed && (live.Labels[wellknown.LabelTakeover] != wellknown.TakeoverHeld) {
+			e.Errorf("%s: %s is %s", what, c.Name, c.State)
+		}
+	}
+	complete := olm > 0 && !slices.ContainsFunc(status.CSVs, func(c takeover.CSVStatus) bool { return c.Order != "" }) ||
+		!slices.ContainsFunc(status.CSVs, func(c takeover.CSVStatus) bool { return c.State != takeover.Converged })
+	same(e.T, what+": something is left to do", len(status.Left) > 0, !complete)
+}
+
+func (e *takeoverEnv) is(state takeover.State) {
+	e.Helper()
+	for _, c := range e.status().CSVs {
+		same(e.T, "state of "+c.Name, c.State, state)
+	}
+}
+
+// Each command is ended after each single write. Then the status is true, and the same command completes.
+func TestTakeoverCommand(t *testing.T) {
+	e := newTakeoverEnv(t)
+	templates, registered := templatesOf(e.env), e.registration("v.example.com").UID
+	unchanged := func(what string) {
+		t.Helper()
+		now := templatesOf(e.env)
+		same(t, "the pod templates after "+what, now, templates)
+		same(t, "the uid of the registration after "+what, e.registration("v.example.com").UID, registered)
+	}
+	run, undo := []string{"run"}, []string{"undo", "--settle", "0s"}
+	e.is(takeover.WithOLM)
+	planned := e.plan()
+	same(t, "the writes of run", e.completes(run...), pathsOf(planned))
+	e.is(takeover.Adopted)
+	unchanged("run")
+	none(t, "the writes of run when it has completed", e.completes(run...))
+	kube.Create(e, e.kube.AdmissionregistrationV1().MutatingAdmissionPolicies(), policy.Policy())
+	kube.Create(e, e.kube.AdmissionregistrationV1().MutatingAdmissionPolicyBindings(), policy.Binding())
+	predicted := e.predicted()
+	same(t, "the writes of undo", sorted(e.completes(undo...)), sorted(predicted))
+	e.is(takeover.WithOLM)
+	acceptedByOLM(e.env, "operator.v1")
+	unchanged("undo")
+
+	interruptions := 0
+	for n := 1; e.interrupted(n, run...); n += stride() {
+		interruptions++
+		e.statusIsTrue(fmt.Sprintf("run, write %d", n))
+		e.completes(run...)
+		e.is(takeover.Adopted)
+		unchanged("an interrupted run")
+		e.completes(undo...)
+		e.is(takeover.WithOLM)
+	}
+	for n := 1; ; n += stride() {
+		e.completes(run...)
+		if !e.interrupted(n, undo...) {
+			break
+		}
+		interruptions++
+		e.statusIsTrue(fmt.Sprintf("undo, write %d", n))
+		e.completes(undo...)
+		e.is(takeover.WithOLM)
+		acceptedByOLM(e.env, "operator.v1")
+		unchanged("an interrupted undo")
+	}
+	same(t, "enough interruptions", interruptions >= (len(planned)+len(predicted)-2)/stride()-1, true) // the policies exist once
+}
+
+// The same for converge. Afterwards undo gives back what has the manager's form.
+func TestTakeoverConvergeCommand(t *testing.T) {
+	e := newTakeoverEnv(t)
+	uid := e.registration("v.example.com").UID
+	e.completes("run")
+	for n := 1; e.interrupted(n, "converge", "--all"); n += stride() {
+		e.statusIsTrue(fmt.Sprintf("converge, write %d", n))
+		e.completes("converge", "--all")
+		e.is(takeover.Converged)
+		e.completes("undo", "--settle", "0s")
+		e.completes("run")
+	}
+	e.completes("converge", "--all")
+	same(t, "the label of the pods", e.deployment("server").Spec.Template.Labels[wellknown.LabelCSV], "operator.v1")
+	templates := templatesOf(e.env)
+	e.completes("undo", "--settle", "0s")
+	e.is(takeover.WithOLM)
+	acceptedByOLM(e.env, "operator.v1")
+	same(t, "the pod templates after undo", templatesOf(e.env), templates)
+	same(t, "the uid of the registration", e.registration("v.example.com").UID, uid)
+}
+
+// The manager writes only to the objects that the plan lists, and no Deployment and Service.
+func TestTakeoverPlanIsWhatRunDoes(t *testing.T) {
+	e := newTakeoverEnv(t)
+	out, err := e.run(proxy(e.env, nil), "plan", "-o", "json")
+	e.must(err)
+	var plan takeover.Plan
+	e.must(json.Unmarshal([]byte(out), &plan))
+	var changed []string
+	for _, c := range plan.CSVs {
+		for _, change := range c.Changes {
+			if change.When == takeover.DuringRun {
+				changed = append(changed, change.Objects)
+			}
+		}
+	}
+	before := deploymentsOf(e.env)
+	e.completes("run")
+	e.running.settles("operator.v1")
+	for _, write := range e.running.writes(e.running.started) {
+		fields := strings.Fields(write) // verb, resource, name
+		if fields[1] != "secrets" && fields[1] != "validatingwebhookconfigurations" {
+			continue
+		}
+		if !strings.Contains(strings.Join(changed, ","), fields[len(fields)-1]) {
+			t.Errorf("the manager wrote: %s; the plan lists %s", write, changed)
+		}
+	}
+	after := deploymentsOf(e.env)
+	for _, name := range []string{"server", "operator", "plain"} {
+		same(t, "Deployment "+name, after[name], before[name])
+	}
+	e.completes("undo", "--settle", "0s")
+}
+
+// What blocks a takeover is found before anything is changed.
+func TestTakeoverCommandIsBlocked(t *testing.T) {
+	e := newTakeoverEnv(t)
+	blockedBy := func(code string) {
+		t.Helper()
+		for _, command := range []string{"plan", "run"} {
+			p := proxy(e.env, nil)
+			out, err := e.run(p, command)
+			installtest.Contains(t, out, code)
+			same(t, "the exit code of "+command, exitcode.Of(e.ctx, err), 2)
+			none(t, "writes of "+command, changes(p))
+		}
+	}
+	scaled := func(name string, replicas int) {
+		t.Helper()
+		kube.Patch(e, e.kube.AppsV1().Deployments(e.namespace), name, types.MergePatchType, fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, replicas))
+	}
+	scaled(managerName, 1)
+	blockedBy("TwoManagers")
+	scaled(managerName, 0)
+	slice := kube.Get(e, e.kube.DiscoveryV1().EndpointSlices(e.namespace), "server-service")
+	e.must(e.kube.DiscoveryV1().EndpointSlices(e.namespace).Delete(e.ctx, slice.Name, metav1.DeleteOptions{}))
+	blockedBy("WebhookNotServing")
+	slice.ResourceVersion = ""
+	kube.Create(e, e.kube.DiscoveryV1().EndpointSlices(e.namespace), slice)
+	kube.Patch(e, e.kube.AppsV1().Deployments(e.namespace), olmOperator, types.MergePatchType, []byte(`{"metadata":{"annotations":{"include.release.openshift.io/self-managed-high-availability":"true"}}}`))
+	blockedBy("OLMScaledByOthers")
+	kube.Patch(e, e.kube.AppsV1().Deployments(e.namespace), olmOperator, types.MergePatchType, []byte(`{"metadata":{"annotations":null}}`))
+	_, err := e.kube.AppsV1().Deployments(e.namespace).Patch(e.ctx, "server", types.MergePatchType, []byte(`{"spec":{"minReadySeconds":1}}`), metav1.PatchOptions{FieldManager: "kubectl-edit"})
+	e.must(err)
+	blockedBy("HandEdited")
+	kube.Patch(e, e.kube.AppsV1().Deployments(e.namespace), "operator", types.MergePatchType, []byte(`{"metadata":{"labels":{"olm.deployment-spec-hash":"other"}}}`))
+	blockedBy("OtherForm")
+}
+
+// plan returns the writes that takeover plan predicts for run.
+func (e *takeoverEnv) plan() []takeover.Write {
+	e.Helper()
+	out, err := e.run(proxy(e.env, nil), "plan", "-o", "json")
+	if err != nil {
+		e.Fatalf("%v\n%s", err, out)
+	}
+	var plan takeover.Plan
+	e.must(json.Unmarshal([]byte(out), &plan))
+	return plan.Writes
+}
+
+// predicted returns the paths of the writes of undo after run.
+func (e *takeoverEnv) predicted() []string {
+	e.Helper()
+	status := e.status()
+	var all []string
+	for _, c := range status.CSVs {
+		path := pathOf(takeover.Object{Kind: takeover.KindCSV, Namespace: c.Namespace, Name: c.Name})
+		all = append(all, "PATCH "+path, "PATCH "+path, "PATCH "+path) // give-back, given-back, none
+		all = append(all, "DELETE "+pathOf(takeover.Object{Kind: takeover.KindRollout, Namespace: c.Namespace, Name: c.Name}))
+	}
+	for _, kind := range []string{takeover.KindPolicy, takeover.KindBinding} {
+		all = append(all, "DELETE "+pathOf(takeover.Object{Kind: kind, Name: policy.Name}))
+	}
+	for _, name := range []string{olmOperator, managerName} {
+		all = append(all, "PATCH "+pathOf(takeover.Object{Kind: takeover.KindDeployment, Namespace: e.namespace, Name: name}))
+	}
+	return all
+}
+
+func sorted(all []string) []string { return slices.Sorted(slices.Values(all)) }
+
+func pathsOf(writes []takeover.Write) []string {
+	return lists.Map(writes, func(w takeover.Write) string {
+		if w.Verb == takeover.Delete {
+			return "DELETE " + pathOf(w.Object)
+		}
+		return "PATCH " + pathOf(w.Object)
+	})
+}
+
+func pathOf(o takeover.Object) string {
+	switch o.Kind {
+	case takeover.KindCSV:
+		return "/apis/operators.coreos.com/v1alpha1/namespaces/" + o.Namespace + "/clusterserviceversions/" + o.Name
+	case takeover.KindDeployment:
+		return "/apis/apps/v1/namespaces/" + o.Namespace + "/deployments/" + o.Name + "/scale"
+	case takeover.KindPolicy:
+		return "/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicies/" + o.Name
+	case takeover.KindBinding:
+		return "/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicybindings/" + o.Name
+	default:
+		return "/apis/olm-webhook-manager.io/v1alpha1/namespaces/" + o.Namespace + "/webhookrollouts/" + o.Name
+	}
+}
+
+// installedWithoutWebhooks leaves what olm-operator leaves of an operator without webhooks.
+func installedWithoutWebhooks(e *env, c *operatorsv1alpha1.ClusterServiceVersion) {
+	e.Helper()
+	c.Annotations = map[string]string{
+		wellknown.AnnotationOperatorGroup: "og", wellknown.AnnotationOperatorNamespace: e.namespace, wellknown.AnnotationTargetNamespaces: "",
+	}
+	c.Finalizers = []string{wellknown.FinalizerCSV}
+	c = e.create(c)
+	now := metav1.Now()
+	c.SetPhase(operatorsv1alpha1.CSVPhaseSucceeded, operatorsv1alpha1.CSVReasonInstallSuccessful, "install strategy completed with no errors", &now)
+	c = installtest.OrPanic(e.olm.ClusterServiceVersions(e.namespace).UpdateStatus(e.ctx, c, metav1.UpdateOptions{FieldManager: olmWriter}))
+	for _, spec := range csvspec.Deployments(c) {
+		installtest.OrPanic(e.kube.AppsV1().Deployments(e.namespace).Create(e.ctx, render.OLMDeployment(render.Input{CSV: c}, spec, ""), metav1.CreateOptions{FieldManager: olmWriter}))
+	}
+}
