@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -162,13 +161,11 @@ func ownedBy(meta metav1.ObjectMeta, csv takeover.CSV) bool {
 	})
 }
 
-var configurations = admissionregistrationv1.SchemeGroupVersion
-
 // editedConfigurations returns the clients that changed webhooks of configurations of ClusterServiceVersions.
 func (c TakeoverReader) editedConfigurations(ctx context.Context) (map[takeover.Object][]string, error) {
 	all := map[takeover.Object][]string{}
 	for kind, resource := range map[string]string{doctor.Validating: "validatingwebhookconfigurations", doctor.Mutating: "mutatingwebhookconfigurations"} {
-		list, err := c.Metadata.Resource(configurations.WithResource(resource)).List(ctx, metav1.ListOptions{LabelSelector: wellknown.LabelOwnerNamespace})
+		list, err := c.Metadata.Resource(configurations(resource)).List(ctx, metav1.ListOptions{LabelSelector: wellknown.LabelOwnerNamespace})
 		if err != nil {
 			return nil, err
 		}
