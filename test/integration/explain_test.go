@@ -36,7 +36,7 @@ func TestExplainEqualsTheAuditLog(t *testing.T) {
 		dump := dumped(e, snapshot)
 		place := auditEnd(e)
 		var all []attempted
-		for _, r := range requests[round*explainedRequests : (round+1)*explainedRequests] {
+		for i, r := range requests[round*explainedRequests : (round+1)*explainedRequests] {
 			r.resolve(e, reader, snapshot)
 			explanation := installtest.OrPanic(reader.Explain(e.ctx, snapshot, r.Request))
 			for _, s := range explanation.Steps {
@@ -45,7 +45,9 @@ func TestExplainEqualsTheAuditLog(t *testing.T) {
 			if explanation.Count(explain.Unknown) > 0 {
 				t.Errorf("%s: an unknown step: %+v", r.name, explanation.Steps)
 			}
-			same(t, "the explanation from a dump", installtest.OrPanic(reader.Explain(e.ctx, dump, r.Request)), explanation)
+			if i%5 == 0 {
+				same(t, "the explanation from a dump", installtest.OrPanic(reader.Explain(e.ctx, dump, r.Request)), explanation)
+			}
 			all = append(all, attempted{r, explanation.Steps, g.send(r)})
 		}
 		compare(e, all, cluster.Audit.Requests(t, cluster.Config(), place))

@@ -117,7 +117,7 @@ func (g *generator) requests(n int) []generated {
 		if r.Operation != admissionregistrationv1.Create {
 			stored := object.DeepCopy()
 			label(stored, "tier", pick(g, "gold", "silver", ""))
-			_, err := clientFor(g.env, g.any, stored).Create(g.ctx, stored, metav1.CreateOptions{})
+			_, err := clientFor(g.any, stored).Create(g.ctx, stored, metav1.CreateOptions{})
 			g.must(err)
 		}
 		if r.Object = object; object.GetKind() == "Namespace" || object.GetKind() == "ValidatingWebhookConfiguration" {
@@ -172,8 +172,8 @@ func (g *generator) object(name string) *unstructured.Unstructured {
 // resolve fills in what the command reads of the cluster.
 func (r *generated) resolve(e *env, reader *clusterpkg.Cluster, s explain.Snapshot) {
 	e.Helper()
-	known := false
-	if r.Resource, known = s.Find(r.Object.GroupVersionKind()); !known {
+	resource, known := s.Find(r.Object.GroupVersionKind())
+	if r.Resource = resource; !known {
 		e.Fatalf("%s is not served", r.Object.GroupVersionKind())
 	}
 	if r.Operation != admissionregistrationv1.Create {
@@ -188,7 +188,7 @@ func (g *generator) send(r generated) observed {
 	config := cluster.Config()
 	config.UserAgent, config.QPS = r.userAgent(g.env), -1
 	config.Impersonate = rest.ImpersonationConfig{UserName: r.User.Name, Groups: r.User.Groups}
-	client := clientFor(g.env, installtest.OrPanic(dynamic.NewForConfig(config)), r.Object)
+	client := clientFor(installtest.OrPanic(dynamic.NewForConfig(config)), r.Object)
 	g.server.calls()
 	var o observed
 	var answer *unstructured.Unstructured
@@ -208,7 +208,7 @@ func (g *generator) send(r generated) observed {
 }
 
 // clientFor returns the client of the resource of an object.
-func clientFor(e *env, all dynamic.Interface, o *unstructured.Unstructured) dynamic.ResourceInterface {
+func clientFor(all dynamic.Interface, o *unstructured.Unstructured) dynamic.ResourceInterface {
 	resource := explain.Guess(o).GroupVersionResource
 	if o.GetNamespace() == "" {
 		return all.Resource(resource)

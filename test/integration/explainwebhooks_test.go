@@ -113,7 +113,7 @@ func (g *generator) unregister() {
 }
 
 func (g *generator) remove(o *unstructured.Unstructured) {
-	_ = clientFor(g.env, g.any, o).Delete(context.WithoutCancel(g.ctx), o.GetName(), metav1.DeleteOptions{})
+	_ = clientFor(g.any, o).Delete(context.WithoutCancel(g.ctx), o.GetName(), metav1.DeleteOptions{})
 }
 
 // used waits until the last webhooks and policies see requests: the earlier ones are used, too. They see no other requests.
@@ -144,7 +144,7 @@ func (g *generator) probe(kind schema.GroupVersionKind, name string) (*unstructu
 		o.SetNamespace(g.namespaces[0])
 	}
 	label(o, "probe", name)
-	return clientFor(g.env, g.any, o).Create(g.ctx, o, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+	return clientFor(g.any, o).Create(g.ctx, o, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 }
 
 func mutatingOf(w admissionregistrationv1.ValidatingWebhook) admissionregistrationv1.MutatingWebhook {

@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
@@ -16,32 +17,47 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/yaml"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/yamltext"
 )
 
 // Objects returns the objects of a text in YAML or JSON, and those of its lists.
 func Objects(text []byte) ([]unstructured.Unstructured, error) {
-	decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(text), 4096)
+	documents := yaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(text)))
 	var all []unstructured.Unstructured
 	for {
-		var o unstructured.Unstructured
-		switch err := decoder.Decode(&o.Object); {
-		case errors.Is(err, io.EOF):
+		document, err := documents.Read()
+		if errors.Is(err, io.EOF) {
 			return all, nil
-		case err != nil:
-			return nil, err
-		case len(o.Object) == 0:
-			continue
-		case !o.IsList():
-			all = append(all, o)
-			continue
 		}
-		if err := o.EachListItem(func(item runtime.Object) error {
-			all = append(all, *item.(*unstructured.Unstructured))
-			return nil
-		}); err != nil {
+		if err == nil {
+			all, err = appendObjects(all, document)
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
+}
+
+func appendObjects(all []unstructured.Unstructured, document []byte) ([]unstructured.Unstructured, error) {
+	if err := yamltext.Check(document); err != nil {
+		return nil, err
+	}
+	var o unstructured.Unstructured
+	if err := yaml.Unmarshal(document, &o.Object); err != nil {
+		return nil, err
+	}
+	if len(o.Object) == 0 {
+		return all, nil
+	}
+	if !o.IsList() {
+		return append(all, o), nil
+	}
+	err := o.EachListItem(func(item runtime.Object) error {
+		all = append(all, *item.(*unstructured.Unstructured))
+		return nil
+	})
+	return all, err
 }
 
 // Add adds an object to a snapshot. Objects of any kind may be parameters of policies.
