@@ -16,7 +16,7 @@ var unlimited = map[string]string{
 	"pkg/cli/bundle/lines.go lineAt":                    "toJSON has checked the text before",
 	"pkg/cli/bundle/internal/need/need.go reference":    "it is for tests, and parses its own text",
 	"pkg/cli/cmd/bundle/targetoptions.go options":       "the file is the administrator's own",
-	"pkg/cli/doctor/explain/dump.go Objects":           "it splits the text into documents, and appendObjects checks each of them",
+	"pkg/cli/doctor/explain/dump.go Objects":            "it splits the text into documents, and appendObjects checks each of them",
 	"pkg/apis/yamltext/limits.go Check":                 "it is Check itself",
 	"pkg/olmoperator/crdpolicy/policy/policy.go decode": "the text is embedded in the package",
 }
