@@ -8,6 +8,7 @@ export GOWORK=off
 
 main() {
   build_images
+  go run ./test/programs/build kubectl-webhooks >/dev/null
   . hack/connect.sh
   start_olm
   start_manager

@@ -55,11 +55,11 @@ func (c *Controller) reconcileCSV(ctx context.Context, k queue.Key) (rollout.Req
 var errLocked = fmt.Errorf("another version of the operator is being reconciled: %w", informers.ErrStale)
 
 func (c *Controller) reconcileVersion(ctx context.Context, k queue.Key, csv *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage) (rollout.Requeue, error) {
-	if csvspec.IsGivenBack(csv) {
-		return c.reporter.ReportGivenBack(ctx, k, csv, c.caches.Rollouts.Get(csv.Namespace, csv.Name))
-	}
 	if c.versions.IsDeleted(csv) {
 		return c.reconcileDeleted(ctx, k, csv, relatives)
+	}
+	if csvspec.IsGivenBack(csv) {
+		return c.reporter.ReportGivenBack(ctx, k, csv, c.caches.Rollouts.Get(csv.Namespace, csv.Name))
 	}
 	if newer := c.versions.SuccessorOf(relatives); newer != nil {
 		return c.reconcileReplaced(ctx, k, csv, relatives, newer.Name)

@@ -257,13 +257,24 @@ func TestUpgradeOfAHeldVersion(t *testing.T) {
 	same(t, "the uid of the registration", e.registration("v.example.com").UID, registered)
 }
 
-func TestUninstallOfAHeldVersion(t *testing.T) {
-	e := newOperatorEnv(t)
-	installedByOLM(e, csv("operator.v1", "server"), wellknown.TakeoverHeld)
-	e.manage()
-	takeoverIs(e, managerv1alpha1.TakeoverAdopted, "server")
-	e.uninstall("operator.v1")
-	leavesNothing(e)
+func TestUninstallDuringATakeover(t *testing.T) {
+	for order, prepare := range map[string]func(*env, *manager){
+		wellknown.TakeoverHeld: func(*env, *manager) {},
+		wellknown.TakeoverGivenBack: func(e *env, m *manager) {
+			giveBack(e, m)
+			orderTakeover(e, wellknown.TakeoverGivenBack)
+		},
+	} {
+		t.Run(order, func(t *testing.T) {
+			e := newOperatorEnv(t)
+			installedByOLM(e, csv("operator.v1", "server"), wellknown.TakeoverHeld)
+			m := e.manage()
+			takeoverIs(e, managerv1alpha1.TakeoverAdopted, "server")
+			prepare(e, m)
+			e.uninstall("operator.v1")
+			leavesNothing(e)
+		})
+	}
 }
 
 // A conversion of olm-operator is held and given back. Garbage collection deletes its server with the version again.

@@ -1,0 +1,144 @@
+package olm
+
+import (
+	"os/exec"
+	"strings"
+	"testing"
+
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/examples/crdconversion/convert"
+	"github.com/olm-webhook-manager/olm-webhook-manager/examples/crdconversion/test/caches"
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/calls"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/olm/catalog"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/programs"
+)
+
+// underOLM is an operator that olm-operator has installed, with its load.
+type underOLM struct {
+	*env
+	csv          string
+	subscription operatorsv1alpha1.SubscriptionSpec
+	begin        func() *calls.Load
+	load         *calls.Load
+	answer       calls.Outcome
+	before       map[string]string // its pods and registrations
+}
+
+// The commands take over all examples from olm-operator, give them back, take them over again, converge them, and give
+// them back. In between, the manager rotates their certificates and upgrades one of them. No call fails, and pods are
+// replaced by the upgrade and by converge only.
+func TestTakeoverCommand(t *testing.T) {
+	volumes, upgrade := volumesUnderOLM(t)
+	operators := []*underOLM{volumes, exampleUnderOLM(t, "poddefaults"), exampleUnderOLM(t, "projectpolicy"), conversionUnderOLM(t)}
+	volumes.Cleanup(func() { volumes.works("manager") })
+	volumes.works("olm")
+	for _, o := range operators {
+		o.starts()
+	}
+
+	volumes.takeover("plan")
+	volumes.takeover("run", "--yes")
+	for _, o := range operators {
+		o.takeoverIs(o.csv, managerv1alpha1.TakeoverAdopted)
+		o.rotates(o.namespace, o.csv)
+		o.isUndisturbed("takeover and rotation")
+	}
+	upgrade()
+	volumes.takeover("undo", "--yes")
+	for _, o := range operators {
+		o.staysSucceeded(o.csv)
+		o.isUndisturbed("the return")
+	}
+
+	volumes.takeover("run", "--yes")
+	volumes.takeover("converge", "--all", "--yes")
+	for _, o := range operators {
+		o.load.GoesOn(o.answer)
+		o.before = o.identities()
+	}
+	volumes.takeover("undo", "--yes")
+	for _, o := range operators {
+		o.staysSucceeded(o.csv)
+		o.isUndisturbed("the return of what was converged")
+		o.load.End(calls.Never)
+	}
+}
+
+// takeover runs a command with which an administrator takes the place of olm-operator.
+func (e *env) takeover(arguments ...string) {
+	e.Helper()
+	program, err := programs.Path("kubectl-webhooks")
+	e.must(err)
+	command := exec.CommandContext(e.ctx, program, append([]string{"takeover"}, arguments...)...)
+	output, err := command.CombinedOutput()
+	e.Logf("takeover %s:\n%s", strings.Join(arguments, " "), output)
+	e.must(err)
+}
+
+// isUndisturbed checks that the calls go on, and that pods and registrations are those of before.
+func (o *underOLM) isUndisturbed(since string) {
+	o.Helper()
+	o.load.GoesOn(o.answer)
+	installtest.Same(o, o.csv+": pods and registrations after "+since, o.before, o.identities())
+}
+
+// starts waits until olm-operator has installed the operator, and calls its webhook from then on.
+func (o *underOLM) starts() {
+	o.Helper()
+	o.subscribe(o.subscription)
+	o.installs(o.subscription.Package, o.csv)
+	o.staysSucceeded(o.csv)
+	o.load = o.begin()
+	o.load.GoesOn(o.answer)
+	o.before = o.identities()
+}
+
+func exampleUnderOLM(t *testing.T, name string) *underOLM {
+	t.Helper()
+	e, o := newExample(t, name)
+	v1 := e.example(o.bundle)
+	e.serve(packageOf(catalog.Chain(stable, v1), v1))
+	return &underOLM{env: e, csv: v1.Name(), subscription: operatorsv1alpha1.SubscriptionSpec{Package: v1.Package, Channel: stable}, begin: func() *calls.Load { return o.load(e) }, answer: o.answer}
+}
+
+// volumesUnderOLM also returns what upgrades the operator from its catalog.
+func volumesUnderOLM(t *testing.T) (volumes *underOLM, upgrade func()) {
+	t.Helper()
+	e, o := newExample(t, "volumelabels")
+	v1 := e.example(o.bundle).Release("0.1.0")
+	v2 := v1.Release("0.2.0")
+	e.serve(catalog.Package{
+		Name: v1.Package, DefaultChannel: "new", Bundles: []catalog.Bundle{v1, v2},
+		Channels: []catalog.Channel{catalog.Chain("old", v1), catalog.Chain("new", v1, v2)},
+	})
+	old := operatorsv1alpha1.SubscriptionSpec{Package: v1.Package, Channel: "old"}
+	volumes = &underOLM{env: e, csv: v1.Name(), subscription: old, begin: func() *calls.Load { return o.load(e) }, answer: o.answer}
+	return volumes, func() {
+		e.changes(v1.Package, map[string]any{"channel": "new"})
+		e.installs(v1.Package, v2.Name())
+		e.isGone(v1.Name())
+		volumes.csv, volumes.before = v2.Name(), e.identities()
+	}
+}
+
+func conversionUnderOLM(t *testing.T) *underOLM {
+	t.Helper()
+	e := newEnv(t, "crdconversion", operatorsv1.OperatorGroupSpec{})
+	v2 := e.example("crdconversion/bundle-v2")
+	e.serve(packageOf(catalog.Chain(stable, v2), v2))
+	subscription := operatorsv1alpha1.SubscriptionSpec{Package: v2.Package, Channel: stable}
+	client := &caches.Client{Dynamic: dynamicClient, Namespace: "default"}
+	return &underOLM{env: e, csv: v2.Name(), subscription: subscription, answer: calls.Converted, begin: func() *calls.Load {
+		e.eventually("Caches are converted", func() (bool, any) { // Succeeded does not mean that with olm-operator
+			err := client.TryDryRun(t, convert.V1)
+			return err == nil, err
+		})
+		e.Cleanup(func() { removeCaches(e, client) })
+		createCache(e, client, caches.New(convert.V1, "sessions", map[string]any{"size": "3x512Mi"}))
+		return calls.Start(t, between, client.Reads(t, caches.Authored, caches.Versions, "sessions"))
+	}}
+}
