@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
@@ -13,6 +15,7 @@ import (
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/calls"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/olm/catalog"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/programs"
 )
@@ -68,6 +71,7 @@ func takenOverAndBack(upgrade func(), operators ...*underOLM) {
 	admin.takeover("converge", "--all", "--yes")
 	for _, o := range operators {
 		o.load.GoesOn(o.answer)
+		o.haveRolledOut()
 		o.before = o.identities()
 	}
 	admin.takeover("undo", "--yes")
@@ -107,6 +111,19 @@ func (o *underOLM) starts() {
 	o.before = o.identities()
 }
 
+// haveRolledOut waits until only pods of the last pod templates exist.
+func (e *env) haveRolledOut() {
+	e.Helper()
+	for _, d := range kube.List(e, kubeClient.AppsV1().Deployments(e.namespace), metav1.ListOptions{}).Items {
+		e.eventually("Deployment "+d.Name+" has rolled out", func() (bool, any) {
+			d := kube.Get(e, kubeClient.AppsV1().Deployments(e.namespace), d.Name)
+			pods := kube.List(e, kubeClient.CoreV1().Pods(e.namespace), metav1.ListOptions{LabelSelector: metav1.FormatLabelSelector(d.Spec.Selector)}).Items
+			replicas := *d.Spec.Replicas
+			return d.Status.ObservedGeneration == d.Generation && d.Status.UpdatedReplicas == replicas && len(pods) == int(replicas), d.Status
+		})
+	}
+}
+
 func exampleUnderOLM(t *testing.T, name string) *underOLM {
 	t.Helper()
 	e, o := newExample(t, name)
@@ -131,6 +148,7 @@ func volumesUnderOLM(t *testing.T) (volumes *underOLM, upgrade func()) {
 		e.changes(v1.Package, map[string]any{"channel": "new"})
 		e.installs(v1.Package, v2.Name())
 		e.isGone(v1.Name())
+		e.haveRolledOut()
 		volumes.csv, volumes.before = v2.Name(), e.identities()
 	}
 }
