@@ -68,8 +68,8 @@ func takenOverAndBack(upgrade func(), operators ...*underOLM) {
 	}
 
 	admin.takeover("run", "--yes")
-	admin.takeover("converge", "--all", "--yes")
 	for _, o := range operators {
+		admin.takeover("converge", o.namespace+"/"+o.csv, "--yes")
 		o.load.GoesOn(o.answer)
 		o.haveRolledOut()
 		o.before = o.identities()
