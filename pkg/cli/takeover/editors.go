@@ -7,8 +7,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// ownManagers are the field managers of olm-operator and of the manager.
-var ownManagers = []string{"olm", "olm-webhook-manager"}
+// ownManagers are the field managers of olm-operator, which is that of its program's name, and of the manager.
+var ownManagers = []string{"olm", "olm-operator", "olm-webhook-manager"}
 
 // EditorsOf returns the clients other than olm-operator and the manager that own fields below a field of an object, such
 // as "f:spec". A client that only changed the number of replicas is none.
