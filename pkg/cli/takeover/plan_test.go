@@ -89,6 +89,7 @@ func TestEditorsOf(t *testing.T) {
 		want  []string
 	}{
 		"olm-operator":      {entry("olm", "", `{"f:spec":{"f:template":{}}}`), nil},
+		"its own name":      {entry("olm-operator", "", `{"f:spec":{"f:template":{}}}`), nil},
 		"a user":            {entry("kubectl-edit", "", `{"f:spec":{"f:template":{}}}`), []string{"kubectl-edit"}},
 		"metadata":          {entry("kubectl-label", "", `{"f:metadata":{}}`), nil},
 		"replicas":          {entry("kubectl", "", `{"f:spec":{"f:replicas":{}}}`), nil},
