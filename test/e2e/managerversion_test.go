@@ -135,7 +135,9 @@ func (l *managerLogs) follow(e *env) {
 
 func (l *managerLogs) add(pod, line string) {
 	isOwn, isOfClientGo := strings.Contains(line, " level=error "), strings.HasPrefix(line, "E")
-	if isOwn || isOfClientGo {
+	// A process that ends cancels its request for the lease, and client-go logs that.
+	ends := isOfClientGo && strings.Contains(line, `"Error retrieving lease lock" err="context canceled"`)
+	if isOwn || isOfClientGo && !ends {
 		l.mutex.Lock()
 		defer l.mutex.Unlock()
 		l.wrong = append(l.wrong, pod+": "+line)

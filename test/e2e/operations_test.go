@@ -95,7 +95,7 @@ func commandsOf(page string, fenced bool) []string {
 func (g *guide) find(begins string, replace ...string) string {
 	g.Helper()
 	for command := range g.left {
-		if strings.HasPrefix(command, begins) {
+		if command == begins || !g.left[begins] && strings.HasPrefix(command, begins) {
 			delete(g.left, command)
 			return strings.NewReplacer(replace...).Replace(command)
 		}
@@ -136,6 +136,7 @@ func TestOperationsGuide(t *testing.T) {
 
 	g.works("kubectl webhooks bundle install ./bundle", "./bundle", v1, "install", "install --yes")
 	contains(g.env, g.works("kubectl webhooks status -n shop"), "v.shop.io", "Registered")
+	g.explainsRequests()
 	g.seesWhatBlocks()
 	g.keepsAWebhookOff()
 	g.leavesTheEmergency()
