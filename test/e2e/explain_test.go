@@ -1,8 +1,13 @@
 package e2e
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
 // explainsRequests runs the commands of docs/admin that show which webhooks see a request, with a cluster and without one.
@@ -17,7 +22,8 @@ func (g *guide) explainsRequests() {
 		return path
 	}
 	configMap := file("configmap.yaml", `{apiVersion: v1, kind: ConfigMap, metadata: {name: one, namespace: shop}}`)
-	pod := file("pod.yaml", `{apiVersion: v1, kind: Pod, metadata: {name: one, namespace: shop}, spec: {containers: [{name: one, image: one}]}}`)
+	stored := kube.List(g, kubeClient.CoreV1().Pods("shop"), metav1.ListOptions{}).Items[0].Name // It can be deleted.
+	pod := file("pod.yaml", fmt.Sprintf(`{apiVersion: v1, kind: Pod, metadata: {name: %s, namespace: shop}, spec: {containers: [{name: one, image: one}]}}`, stored))
 	contains(g.env, g.works("kubectl webhooks doctor explain -f FILE", "FILE", configMap), "v.shop.io")
 	g.works("kubectl webhooks doctor explain -f pod.yaml --request-user", "pod.yaml", pod)
 	contains(g.env, g.works("kubectl webhooks doctor explain -f pod.yaml --operation DELETE --all", "pod.yaml", pod), "v.shop.io")
