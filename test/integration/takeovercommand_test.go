@@ -82,7 +82,7 @@ func (e *takeoverEnv) program(name string, replicas int32, args ...string) {
 	pod := aHookPod()
 	pod.Labels = map[string]string{"app": name}
 	pod.Spec.Containers[0].Args = args
-	kube.Create(e, e.kube.AppsV1().Deployments(e.namespace), &appsv1.Deployment{
+	kube.CreateTemporary(e, e.kube.AppsV1().Deployments(e.namespace), &appsv1.Deployment{ // Later tests would find an OLM v0.
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec: appsv1.DeploymentSpec{
 			Replicas: &replicas, Selector: &metav1.LabelSelector{MatchLabels: pod.Labels},
