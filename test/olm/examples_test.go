@@ -62,17 +62,28 @@ func (o operator) newEnv(t *testing.T, name string) *env {
 	}
 	e := newEnv(t, name, o.group)
 	if o.prepare != nil {
-		o.prepare(e)
+		o.createsRules(e)
 	}
 	return e
 }
 
-// load calls the webhook, once it has what it decides by, and returns when it answers.
+// load creates what the webhook decides by, and calls it.
 func (o operator) load(e *env) *calls.Load {
+	e.Helper()
+	o.createsRules(e)
+	return o.calls(e)
+}
+
+func (o operator) createsRules(e *env) {
 	e.Helper()
 	if o.rule != nil {
 		o.rule(e)
 	}
+}
+
+// calls waits until the webhook answers, and calls it from then on.
+func (o operator) calls(e *env) *calls.Load {
+	e.Helper()
 	e.eventually("the webhook answers", func() (bool, any) {
 		c := o.call(e.ctx)
 		return c.Outcome == o.answer, c.Err

@@ -81,10 +81,7 @@ func TestTakeoverOfAConversion(t *testing.T) {
 	e.installs(v2.Package, v2.Name())
 	e.staysSucceeded(v2.Name())
 	e.Cleanup(func() { removeCaches(e, client) })
-	e.eventually("Caches are converted", func() (bool, any) { // Succeeded does not mean that with olm-operator
-		err := client.TryDryRun(t, convert.V1)
-		return err == nil, err
-	})
+	e.convertsCaches(client)
 	createCache(e, client, caches.New(convert.V1, "sessions", map[string]any{"size": "3x512Mi"}))
 
 	load := calls.Start(t, between, client.Reads(t, caches.Authored, caches.Versions, "sessions"))

@@ -1,11 +1,13 @@
 package olm
 
 import (
+	"fmt"
 	"os/exec"
 	"strings"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -13,6 +15,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/crdconversion/convert"
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/crdconversion/test/caches"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/calls"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
@@ -25,15 +28,17 @@ type underOLM struct {
 	*env
 	csv          string
 	subscription operatorsv1alpha1.SubscriptionSpec
-	begin        func() *calls.Load
+	prepare      func() // creates what calls need
+	calls        func() *calls.Load
 	load         *calls.Load
 	answer       calls.Outcome
 	before       map[string]string // its pods and registrations
 }
 
 // The commands put the manager in the place of olm-operator, give the operators back, adopt them again, converge them, and
-// give them back. In between, the manager rotates certificates and upgrades one operator. No call fails, and only the
-// upgrade and converge replace pods.
+// give them back. In between, the manager rotates certificates and upgrades one operator, and olm-operator rotates those that
+// it has back. No call fails, and only the upgrade, olm-operator's rotation and converge replace pods. What fails during
+// olm-operator's rotation does not count.
 func TestTakeoverCommand(t *testing.T) {
 	t.Run("poddefaults and volumelabels", func(t *testing.T) {
 		volumes, upgrade := volumesUnderOLM(t)
@@ -65,6 +70,12 @@ func takenOverAndBack(upgrade func(), operators ...*underOLM) {
 	for _, o := range operators {
 		o.staysSucceeded(o.csv)
 		o.isUndisturbed("the return")
+		o.load.End(calls.Never)
+	}
+	for _, o := range operators {
+		o.isRotatedByOLM()
+		o.load = o.calls()
+		o.before = o.identities()
 	}
 
 	admin.takeover("run", "--yes")
@@ -106,9 +117,28 @@ func (o *underOLM) starts() {
 	o.subscribe(o.subscription)
 	o.installs(o.subscription.Package, o.csv)
 	o.staysSucceeded(o.csv)
-	o.load = o.begin()
+	o.prepare()
+	o.load = o.calls()
 	o.load.GoesOn(o.answer)
 	o.before = o.identities()
+}
+
+// isRotatedByOLM has olm-operator renew the certificate: it does so if the Secret has no CA.
+func (o *underOLM) isRotatedByOLM() {
+	o.Helper()
+	certificates := o.servingCertificates()
+	for secret := range certificates {
+		kube.Patch(o, kubeClient.CoreV1().Secrets(o.namespace), secret, types.MergePatchType, fmt.Appendf(nil, `{"data":{%q:null}}`, wellknown.KeyOLMCA))
+	}
+	kube.Patch(o, olmClient.ClusterServiceVersions(o.namespace), o.csv, types.MergePatchType, []byte(`{"metadata":{"labels":{"reconciled-for":"rotation"}}}`))
+	for secret, before := range certificates {
+		o.eventually("olm-operator renews the certificate of "+secret, func() (bool, any) {
+			now := o.servingCertificates()[secret]
+			return now != "" && now != before, now
+		})
+	}
+	o.staysSucceeded(o.csv)
+	o.haveRolledOut()
 }
 
 // haveRolledOut waits until only pods of the last pod templates exist.
@@ -129,7 +159,7 @@ func exampleUnderOLM(t *testing.T, name string) *underOLM {
 	e, o := newExample(t, name)
 	v1 := e.example(o.bundle)
 	e.serve(packageOf(catalog.Chain(stable, v1), v1))
-	return &underOLM{env: e, csv: v1.Name(), subscription: operatorsv1alpha1.SubscriptionSpec{Package: v1.Package, Channel: stable}, begin: func() *calls.Load { return o.load(e) }, answer: o.answer}
+	return &underOLM{env: e, csv: v1.Name(), subscription: operatorsv1alpha1.SubscriptionSpec{Package: v1.Package, Channel: stable}, prepare: func() { o.createsRules(e) }, calls: func() *calls.Load { return o.calls(e) }, answer: o.answer}
 }
 
 // volumesUnderOLM also returns what upgrades the operator from its catalog.
@@ -143,7 +173,7 @@ func volumesUnderOLM(t *testing.T) (volumes *underOLM, upgrade func()) {
 		Channels: []catalog.Channel{catalog.Chain("old", v1), catalog.Chain("new", v1, v2)},
 	})
 	old := operatorsv1alpha1.SubscriptionSpec{Package: v1.Package, Channel: "old"}
-	volumes = &underOLM{env: e, csv: v1.Name(), subscription: old, begin: func() *calls.Load { return o.load(e) }, answer: o.answer}
+	volumes = &underOLM{env: e, csv: v1.Name(), subscription: old, prepare: func() { o.createsRules(e) }, calls: func() *calls.Load { return o.calls(e) }, answer: o.answer}
 	return volumes, func() {
 		e.changes(v1.Package, map[string]any{"channel": "new"})
 		e.installs(v1.Package, v2.Name())
@@ -160,13 +190,25 @@ func conversionUnderOLM(t *testing.T) *underOLM {
 	e.serve(packageOf(catalog.Chain(stable, v2), v2))
 	subscription := operatorsv1alpha1.SubscriptionSpec{Package: v2.Package, Channel: stable}
 	client := &caches.Client{Dynamic: dynamicClient, Namespace: "default"}
-	return &underOLM{env: e, csv: v2.Name(), subscription: subscription, answer: calls.Converted, begin: func() *calls.Load {
-		e.eventually("Caches are converted", func() (bool, any) { // Succeeded does not mean that with olm-operator
-			err := client.TryDryRun(t, convert.V1)
-			return err == nil, err
-		})
-		e.Cleanup(func() { removeCaches(e, client) })
-		createCache(e, client, caches.New(convert.V1, "sessions", map[string]any{"size": "3x512Mi"}))
-		return calls.Start(t, between, client.Reads(t, caches.Authored, caches.Versions, "sessions"))
-	}}
+	return &underOLM{
+		env: e, csv: v2.Name(), subscription: subscription, answer: calls.Converted,
+		prepare: func() {
+			e.convertsCaches(client)
+			e.Cleanup(func() { removeCaches(e, client) })
+			createCache(e, client, caches.New(convert.V1, "sessions", map[string]any{"size": "3x512Mi"}))
+		},
+		calls: func() *calls.Load {
+			e.convertsCaches(client)
+			return calls.Start(t, between, client.Reads(t, caches.Authored, caches.Versions, "sessions"))
+		},
+	}
+}
+
+// convertsCaches waits until objects are converted. Succeeded does not mean that with olm-operator.
+func (e *env) convertsCaches(client *caches.Client) {
+	e.Helper()
+	e.eventually("Caches are converted", func() (bool, any) {
+		err := client.TryDryRun(e.T, convert.V1)
+		return err == nil, err
+	})
 }
