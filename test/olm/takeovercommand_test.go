@@ -37,8 +37,8 @@ type underOLM struct {
 
 // The commands put the manager in the place of olm-operator, give the operators back, adopt them again, converge them, and
 // give them back. In between, the manager rotates certificates and upgrades one operator, and olm-operator rotates the
-// certificates that it has back. No call fails, and only the upgrade, olm-operator's rotation and converge replace pods. What fails during
-// olm-operator's rotation does not count.
+// certificates that it has back. No call fails, and only the upgrade, olm-operator's rotation and converge replace pods.
+// What fails during olm-operator's rotation does not count.
 func TestTakeoverCommand(t *testing.T) {
 	t.Run("poddefaults and volumelabels", func(t *testing.T) {
 		volumes, upgrade := volumesUnderOLM(t)
