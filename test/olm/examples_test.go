@@ -62,7 +62,7 @@ func (o operator) newEnv(t *testing.T, name string) *env {
 	}
 	e := newEnv(t, name, o.group)
 	if o.prepare != nil {
-		o.createsRules(e)
+		o.prepare(e)
 	}
 	return e
 }
