@@ -56,8 +56,11 @@ func newExample(t *testing.T, name string) (*env, operator) {
 func (o operator) newEnv(t *testing.T, name string) *env {
 	t.Helper()
 	if o.target != "" {
-		kube.CreateTemporary(t, kubeClient.CoreV1().Namespaces(), &corev1.Namespace{
+		kube.Create(t, kubeClient.CoreV1().Namespaces(), &corev1.Namespace{
 			ObjectMeta: metav1.ObjectMeta{Name: o.target, Labels: o.group.Selector.MatchLabels},
+		})
+		t.Cleanup(func() {
+			(&env{T: t, ctx: context.WithoutCancel(t.Context())}).removeNamespace(o.target)
 		})
 	}
 	e := newEnv(t, name, o.group)

@@ -107,10 +107,16 @@ func (e *env) clean() {
 	})
 	e.removeDefinitions()
 	e.must(kubeClient.CoreV1().Pods(e.namespace).DeleteCollection(e.ctx, metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}, all))
+	e.removeNamespace(e.namespace)
+}
+
+// removeNamespace returns when the Namespace no longer exists.
+func (e *env) removeNamespace(name string) {
+	e.Helper()
 	namespaces := kubeClient.CoreV1().Namespaces()
-	e.must(namespaces.Delete(e.ctx, e.namespace, metav1.DeleteOptions{}))
-	e.eventually("namespace "+e.namespace+" no longer exists", func() (bool, any) {
-		ns, err := namespaces.Get(e.ctx, e.namespace, metav1.GetOptions{})
+	e.must(namespaces.Delete(e.ctx, name, metav1.DeleteOptions{}))
+	e.eventually("namespace "+name+" no longer exists", func() (bool, any) {
+		ns, err := namespaces.Get(e.ctx, name, metav1.GetOptions{})
 		return apierrors.IsNotFound(err), ns.Status.Conditions
 	})
 }
