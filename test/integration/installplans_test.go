@@ -1,6 +1,8 @@
 package integration
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -59,9 +61,7 @@ func TestInstallPlanThatAWebhookBlocks(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			e := newOperatorEnv(t)
 			defineInstallPlans(e)
-			m := manageWith(e, cluster.Config(), func(set clients.Set, caches *informers.Caches, events record.EventRecorder) olmoperator.Controllers {
-				return olmoperator.Controllers{installtest.OrPanic(installplans.New(set.OLM, caches, events, logger()))}
-			}, func(o *controller.Options) { o.WithOLM = true })
+			m := manageWith(e, cluster.Config(), reportsInstallPlans, func(o *controller.Options) { o.WithOLM = true })
 			operator := csv("operator.v1", "server")
 			test.webhook(e, operator)
 			e.install(operator)
@@ -74,10 +74,7 @@ func TestInstallPlanThatAWebhookBlocks(t *testing.T) {
 			subscription := kube.Create(e, e.olm.Subscriptions(e.namespace), &operatorsv1alpha1.Subscription{
 				ObjectMeta: metav1.ObjectMeta{Name: "shop"}, Spec: &operatorsv1alpha1.SubscriptionSpec{Package: "shop", CatalogSource: "catalog", CatalogSourceNamespace: "olm"},
 			})
-			plan := kube.Create(e, e.olm.InstallPlans(e.namespace), &operatorsv1alpha1.InstallPlan{
-				ObjectMeta: metav1.ObjectMeta{Name: "install-1", OwnerReferences: []metav1.OwnerReference{{APIVersion: operatorsv1alpha1.SchemeGroupVersion.String(), Kind: "Subscription", Name: subscription.Name, UID: subscription.UID}}},
-				Spec:       operatorsv1alpha1.InstallPlanSpec{Approval: operatorsv1alpha1.ApprovalAutomatic, Approved: true, Generation: 1},
-			})
+			plan := kube.Create(e, e.olm.InstallPlans(e.namespace), planOf(subscription, "install-1"))
 			stateOfPlan(e, plan.Name, operatorsv1alpha1.InstallPlanPhaseInstalling, "retrying execution due to error: error creating settings: "+refusal.Error())
 			blocks := func() string {
 				if c := meta.FindStatusCondition(e.rollout("operator.v1").Conditions, managerv1alpha1.ConditionBlocksInstallPlan); c != nil {
@@ -121,4 +118,52 @@ func stateOfPlan(e *env, name string, phase operatorsv1alpha1.InstallPlanPhase, 
 		{Resolving: "shop.v1", Status: operatorsv1alpha1.StepStatusUnknown, Resource: operatorsv1alpha1.StepResource{Kind: "ConfigMap", Name: "settings"}},
 	}
 	kube.UpdateStatus(e, client, plan)
+}
+
+// Each of many InstallPlans is reported once on its Subscription. The condition names the first ones, and how many more
+// there are.
+func TestManyInstallPlansThatAWebhookBlocks(t *testing.T) {
+	const many = 80
+	e := newOperatorEnv(t)
+	defineInstallPlans(e)
+	m := manageWith(e, cluster.Config(), reportsInstallPlans, func(o *controller.Options) { o.WithOLM = true })
+	e.install(csv("operator.v1", "server"))
+	refusal := fmt.Sprintf("error creating settings: Internal error occurred: failed calling webhook %q: failed to call webhook: Post \"https://server-service.%s.svc:443/validate?timeout=10s\": no endpoints available for service \"server-service\"", "v.example.com", e.namespace)
+	var want []string
+	for i := range many {
+		name := fmt.Sprintf("shop-%02d", i)
+		s := kube.Create(e, e.olm.Subscriptions(e.namespace), &operatorsv1alpha1.Subscription{
+			ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: &operatorsv1alpha1.SubscriptionSpec{Package: name, CatalogSource: "catalog", CatalogSourceNamespace: "olm"},
+		})
+		kube.Create(e, e.olm.InstallPlans(e.namespace), planOf(s, "install-"+name))
+		stateOfPlan(e, "install-"+name, operatorsv1alpha1.InstallPlanPhaseFailed, refusal)
+		want = append(want, fmt.Sprintf("InstallPlan %s/install-%s", e.namespace, name))
+	}
+	var plans []string
+	becomes(e, "the events", func() []string {
+		for _, event := range m.reported() {
+			if text, found := strings.CutPrefix(event, "Warning InstallPlanBlocked "); found {
+				title, _, _ := strings.Cut(text, " cannot continue")
+				plans = append(plans, title)
+			}
+		}
+		slices.Sort(plans)
+		return plans
+	}, want)
+	e.eventually("the condition has the number of further InstallPlans", func() (bool, any) {
+		c := meta.FindStatusCondition(e.rollout("operator.v1").Conditions, managerv1alpha1.ConditionBlocksInstallPlan)
+		return c != nil && strings.HasSuffix(c.Message, "; and 70 more InstallPlans: events of their Subscriptions report the cause"), c
+	})
+}
+
+func reportsInstallPlans(set clients.Set, caches *informers.Caches, events record.EventRecorder) olmoperator.Controllers {
+	return olmoperator.Controllers{installtest.OrPanic(installplans.New(set.OLM, caches, events, logger()))}
+}
+
+// planOf is an approved InstallPlan of a Subscription.
+func planOf(s *operatorsv1alpha1.Subscription, name string) *operatorsv1alpha1.InstallPlan {
+	return &operatorsv1alpha1.InstallPlan{
+		ObjectMeta: metav1.ObjectMeta{Name: name, OwnerReferences: []metav1.OwnerReference{{APIVersion: operatorsv1alpha1.SchemeGroupVersion.String(), Kind: "Subscription", Name: s.Name, UID: s.UID}}},
+		Spec:       operatorsv1alpha1.InstallPlanSpec{Approval: operatorsv1alpha1.ApprovalAutomatic, Approved: true, Generation: 1},
+	}
 }

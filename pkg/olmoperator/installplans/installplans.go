@@ -5,22 +5,23 @@ package installplans
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/sirupsen/logrus"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/record"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
@@ -38,12 +39,14 @@ type Reporter struct {
 	caches *informers.Caches
 	events record.EventRecorder
 	log    *logrus.Entry
-	loop   *loop.Loop
+	loop   *loop.Loop // has one worker, which alone uses announced
+	// announced are the InstallPlans that events have reported. A new process has only those of the conditions.
+	announced map[cache.ObjectName]sets.Set[types.UID]
 }
 
 // New adds indexes and handlers to the caches, which must not have been started.
 func New(olm *olmclient.Client, caches *informers.Caches, events record.EventRecorder, log *logrus.Entry) (*Reporter, error) {
-	r := &Reporter{olm: olm, caches: caches, events: events, log: log}
+	r := &Reporter{olm: olm, caches: caches, events: events, log: log, announced: map[cache.ObjectName]sets.Set[types.UID]{}}
 	r.loop = loop.New(r.reconcile, log)
 	return r, r.watch()
 }
@@ -118,8 +121,9 @@ func (r *Reporter) webhookValues(o obstacle.Obstacle) []string {
 }
 
 // operatorChanged is for ClusterServiceVersions and WebhookRollouts, which have the same name.
-func (r *Reporter) operatorChanged(_, after drift.Object) {
+func (r *Reporter) operatorChanged(before, after drift.Object) {
 	if after == nil {
+		r.loop.Add(cache.MetaObjectToName(before))
 		return
 	}
 	rollout, csv := r.caches.Rollouts.Get(after.GetNamespace(), after.GetName()), r.caches.CSVs.Get(after.GetNamespace(), after.GetName())
@@ -178,6 +182,7 @@ func (r *Reporter) obstacleValues(w managerv1alpha1.WebhookStatus) []string {
 func (r *Reporter) reconcile(ctx context.Context, object cache.ObjectName) error {
 	csv, current := r.caches.CSVs.Get(object.Namespace, object.Name), r.caches.Rollouts.Get(object.Namespace, object.Name)
 	if csv == nil || current == nil {
+		delete(r.announced, object)
 		return nil
 	}
 	if !r.caches.Plans.Synced() {
@@ -185,63 +190,32 @@ func (r *Reporter) reconcile(ctx context.Context, object cache.ObjectName) error
 		return nil
 	}
 	plans := r.blocked(current)
-	updated := current.DeepCopy()
-	condition := metav1.Condition{Type: managerv1alpha1.ConditionBlocksInstallPlan, Message: strings.Join(lists.Map(plans, func(plan *operatorsv1alpha1.InstallPlan) string { return message(plan, csv) }), "; ")}
-	rollout.SetCondition(&updated.Status, condition, csv.Generation, time.Now())
-	if equality.Semantic.DeepEqual(current.Status, updated.Status) {
-		return nil
-	}
-	_, err := r.olm.WebhookRollouts(object.Namespace).UpdateStatus(ctx, updated, metav1.UpdateOptions{FieldManager: wellknown.FieldManager})
-	switch {
-	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
-		return nil // the cache shows the change soon
-	case err != nil:
+	if written, err := r.writeCondition(ctx, csv, current, plans); !written || err != nil {
 		return err
 	}
 	r.announce(csv, current, plans)
 	return nil
 }
 
-func message(plan *operatorsv1alpha1.InstallPlan, csv *operatorsv1alpha1.ClusterServiceVersion) string {
-	o, _ := obstacle.Of(plan)
-	return o.Message(plan, csv)
-}
+// mostNamed is how many InstallPlans a condition names.
+const mostNamed = 10
 
-// announce emits events for InstallPlans that the previous condition does not name.
-func (r *Reporter) announce(csv *operatorsv1alpha1.ClusterServiceVersion, before *managerv1alpha1.WebhookRollout, plans []*operatorsv1alpha1.InstallPlan) {
-	reported := ""
-	if condition := meta.FindStatusCondition(before.Status.Conditions, managerv1alpha1.ConditionBlocksInstallPlan); condition != nil {
-		reported = condition.Message
+// writeCondition reports whether the status of the API server names the InstallPlans. After a conflict, the change is an
+// event of the cache.
+func (r *Reporter) writeCondition(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, current *managerv1alpha1.WebhookRollout, plans []*operatorsv1alpha1.InstallPlan) (bool, error) {
+	messages := lists.Map(plans[:min(len(plans), mostNamed)], func(plan *operatorsv1alpha1.InstallPlan) string { return message(plan, csv) })
+	if more := len(plans) - mostNamed; more > 0 {
+		messages = append(messages, fmt.Sprintf("and %d more InstallPlans: events of their Subscriptions report the cause", more))
 	}
-	for _, plan := range plans {
-		if strings.Contains(reported, obstacle.Title(plan)+" ") {
-			continue
-		}
-		text := message(plan, csv)
-		r.log.WithField("installplan", plan.Namespace+"/"+plan.Name).WithField("cause", text).Warn("an InstallPlan cannot continue because of a webhook")
-		r.events.Event(csv, corev1.EventTypeWarning, managerv1alpha1.ConditionBlocksInstallPlan, text)
-		for _, subscription := range r.subscriptionsOf(plan) {
-			r.events.Event(subscription, corev1.EventTypeWarning, managerv1alpha1.EventInstallPlanBlocked, text)
-		}
+	updated := current.DeepCopy()
+	condition := metav1.Condition{Type: managerv1alpha1.ConditionBlocksInstallPlan, Message: strings.Join(messages, "; ")}
+	rollout.SetCondition(&updated.Status, condition, csv.Generation, time.Now())
+	if equality.Semantic.DeepEqual(current.Status, updated.Status) {
+		return true, nil
 	}
-}
-
-// subscriptionsOf returns the Subscriptions that an InstallPlan is for. All Subscriptions of its namespace can be its owners,
-// so the owners count only if none names it as its latest.
-func (r *Reporter) subscriptionsOf(plan *operatorsv1alpha1.InstallPlan) (named []*operatorsv1alpha1.Subscription) {
-	var owning []*operatorsv1alpha1.Subscription
-	for _, owner := range plan.OwnerReferences {
-		subscription := r.caches.Subscriptions.Get(plan.Namespace, owner.Name)
-		if subscription == nil || !groupkind.IsOwner(owner, groupkind.Subscription) {
-			continue
-		}
-		owning = append(owning, subscription)
-		if ref := subscription.Status.InstallPlanRef; ref != nil && ref.Name == plan.Name {
-			named = append(named, subscription)
-		}
+	_, err := r.olm.WebhookRollouts(current.Namespace).UpdateStatus(ctx, updated, metav1.UpdateOptions{FieldManager: wellknown.FieldManager})
+	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
+		return false, nil
 	}
-	if len(named) == 0 {
-		return owning
-	}
-	return named
+	return err == nil, err
 }

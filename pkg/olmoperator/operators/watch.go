@@ -33,6 +33,9 @@ func (c *Controller) register() {
 	c.watch(c.caches.CSVs.Informers, c.versionChanged)
 	c.watch(c.caches.Rollouts.Informers, c.rolloutChanged)
 	c.watch(c.caches.CRDs.Informers, c.definitionChanged)
+	mustNotBeStopped(c.apis.Watch(func(csv *operatorsv1alpha1.ClusterServiceVersion) {
+		c.versions.Add(cache.MetaObjectToName(csv))
+	}))
 }
 
 func (c *Controller) watch(watched []cache.SharedIndexInformer, changed func(before, after drift.Object)) {

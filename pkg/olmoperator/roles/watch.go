@@ -11,6 +11,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/olmoperator/provider"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/olmoperator/roles/clusterrole"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
@@ -32,13 +33,17 @@ func (c *Controller) register() {
 		{c.caches.CRDs.Informers, c.definitionChanged},
 		{c.caches.APIServices.Informers, c.apiServiceChanged},
 		{c.caches.ClusterRoles.Informers, c.roleChanged},
-		{c.caches.ClusterRoleBindings.Informers, c.bindingChanged},
 	} {
 		for _, informer := range watched.informers {
 			_, err := informer.AddEventHandler(informers.Handler(watched.changed))
 			mustNotBeStopped(err)
 		}
 	}
+	mustNotBeStopped(c.apis.Watch(c.enqueueVersion))
+}
+
+func (c *Controller) enqueueVersion(csv *operatorsv1alpha1.ClusterServiceVersion) {
+	c.versions.Add(cache.MetaObjectToName(csv))
 }
 
 // Only a stopped informer refuses an index or a handler.
@@ -67,13 +72,13 @@ func (c *Controller) versionChanged(before, after drift.Object) {
 	if csv.IsCopied() || before != nil && after != nil && sameVersion(before.(*operatorsv1alpha1.ClusterServiceVersion), csv) {
 		return
 	}
-	c.versions.Add(cache.MetaObjectToName(csv))
+	c.enqueueVersion(csv)
 	c.enqueueGroupsOf(csv)
 }
 
 func sameVersion(a, b *operatorsv1alpha1.ClusterServiceVersion) bool {
 	return a.UID == b.UID && a.Generation == b.Generation && a.Status.Phase == b.Status.Phase && a.Status.Reason == b.Status.Reason &&
-		a.DeletionTimestamp.Equal(b.DeletionTimestamp)
+		a.DeletionTimestamp.Equal(b.DeletionTimestamp) && csvspec.IsGivenBack(a) == csvspec.IsGivenBack(b)
 }
 
 func (c *Controller) enqueueGroupsOf(csv *operatorsv1alpha1.ClusterServiceVersion) {
@@ -88,7 +93,7 @@ func (c *Controller) definitionChanged(before, after drift.Object) {
 	}
 	name := present(before, after)[0].GetName()
 	for _, csv := range c.caches.CSVs.By(informers.ByCRD, name) {
-		c.versions.Add(cache.MetaObjectToName(csv))
+		c.enqueueVersion(csv)
 		if before == nil || after == nil { // the kind of a definition cannot change
 			c.enqueueGroupsOf(csv)
 		}
@@ -108,7 +113,7 @@ func (c *Controller) apiServiceChanged(before, after drift.Object) {
 	}
 	name := present(before, after)[0].GetName()
 	for _, csv := range c.caches.CSVs.By(informers.ByAPI, name) {
-		c.versions.Add(cache.MetaObjectToName(csv))
+		c.enqueueVersion(csv)
 	}
 }
 
@@ -130,20 +135,6 @@ func (c *Controller) roleChanged(before, after drift.Object) {
 	}
 }
 
-// bindingChanged enqueues the ClusterServiceVersions whose ServiceAccounts a binding gives permissions in all namespaces:
-// they may provide an API because of these.
-func (c *Controller) bindingChanged(before, after drift.Object) {
-	for _, binding := range present(before, after) {
-		for _, subject := range informers.SubjectsOf(binding) {
-			for _, csv := range c.caches.CSVs.By(informers.BySubject, subject) {
-				if provider.HasProvided(csv) {
-					c.versions.Add(cache.MetaObjectToName(csv))
-				}
-			}
-		}
-	}
-}
-
 // enqueueProviders enqueues the ClusterServiceVersions that may provide the API of a ClusterRole.
 func (c *Controller) enqueueProviders(role *rbacv1.ClusterRole) {
 	definitions, services := clusterrole.APIOwners(role)
@@ -151,7 +142,7 @@ func (c *Controller) enqueueProviders(role *rbacv1.ClusterRole) {
 		for _, name := range names {
 			for _, csv := range c.caches.CSVs.By(index, name) {
 				if provider.HasProvided(csv) {
-					c.versions.Add(cache.MetaObjectToName(csv))
+					c.enqueueVersion(csv)
 				}
 			}
 		}
