@@ -27,6 +27,7 @@ func (c *Controller) reconcileCSV(ctx context.Context, k queue.Key) (rollout.Req
 	csv := c.caches.CSVs.Get(k.Namespace, k.Name)
 	if csv == nil {
 		c.records.Repairs.Forget(types.NamespacedName{Namespace: k.Namespace, Name: k.Name})
+		c.records.FailOpen.Forget(types.NamespacedName{Namespace: k.Namespace, Name: k.Name})
 		return c.originals.Reveal(ctx, k)
 	}
 	if !c.versions.Manages(csv) {
@@ -80,6 +81,7 @@ func (c *Controller) execute(ctx context.Context, k queue.Key, csv *operatorsv1a
 		return facts, execute.Outcome{}, err
 	}
 	outcome, err := c.executor.Run(ctx, k, facts)
+	c.records.FailOpen.Add(csv, outcome.FailOpen)
 	return facts, outcome, err
 }
 
