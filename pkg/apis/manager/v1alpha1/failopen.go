@@ -1,6 +1,10 @@
 package v1alpha1
 
-import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
 
 // FailOpenState reports which requests pass while the backend of a webhook does not answer them.
 // +kubebuilder:validation:Enum=Closed;Partly;All
@@ -88,4 +92,13 @@ type Opening struct {
 // IsOpen reports whether an opening lasts.
 func (f *FailOpen) IsOpen() bool {
 	return f != nil && len(f.Openings) > 0 && f.Openings[len(f.Openings)-1].ClosedBy == ""
+}
+
+// OpenFor returns how long the webhook was open until now, over all its openings.
+func (f *FailOpen) OpenFor(now time.Time) time.Duration {
+	open := time.Duration(f.OpenSeconds) * time.Second
+	if f.IsOpen() {
+		open += max(0, now.Sub(f.Openings[len(f.Openings)-1].From.Time))
+	}
+	return open
 }
