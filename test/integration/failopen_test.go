@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -43,6 +44,7 @@ type backend struct {
 	*manager
 	listener net.Listener
 	other    string // another namespace
+	down     atomic.Bool
 }
 
 // newBackend runs the operator operator.v1, whose webhook is registered and serves.
@@ -64,7 +66,7 @@ func newBackend(t *testing.T, settings map[string]string, change ...func(*operat
 	}
 	e.create(c)
 	e.eventually("there is a Deployment", func() (bool, any) { return e.deployment("server") != nil, nil })
-	answer(e, b.listener, servingCertificate(e), refuseBad)
+	answer(e, b.listener, servingCertificate(e), b.serve)
 	b.comes()
 	e.succeeds("operator.v1")
 	return b
@@ -76,6 +78,14 @@ func withPrefix(settings map[string]string) map[string]string {
 		all[wellknown.AnnotationPrefix+name] = value
 	}
 	return all
+}
+
+// serve ends the connections that API servers keep open while the backend is down.
+func (b *backend) serve(w http.ResponseWriter, r *http.Request) {
+	if b.down.Load() {
+		panic(http.ErrAbortHandler)
+	}
+	refuseBad(w, r)
 }
 
 func refuseBad(w http.ResponseWriter, r *http.Request) {
@@ -91,12 +101,14 @@ func refuseBad(w http.ResponseWriter, r *http.Request) {
 
 func (b *backend) comes() {
 	b.env.Helper()
+	b.down.Store(false)
 	endpoint(b.env, b.listener)
 }
 
 // goes deletes the endpoint, as if all pods were lost.
 func (b *backend) goes() {
 	b.env.Helper()
+	b.down.Store(true)
 	b.must(b.kube.DiscoveryV1().EndpointSlices(b.namespace).Delete(b.ctx, "server-service-server-0", metav1.DeleteOptions{}))
 }
 
