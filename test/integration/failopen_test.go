@@ -45,6 +45,7 @@ type backend struct {
 	listener net.Listener
 	other    string // another namespace
 	down     atomic.Bool
+	attacked bool
 }
 
 // newBackend runs the operator operator.v1, whose webhook is registered and serves.
