@@ -189,7 +189,11 @@ func (e entry) add(expression string) {
 }
 
 func (e entry) remove() {
-	*e.conditions = slices.DeleteFunc(slices.Clone(*e.conditions), isOpenCondition)
+	kept := slices.DeleteFunc(slices.Clone(*e.conditions), isOpenCondition)
+	if len(kept) == 0 {
+		kept = nil
+	}
+	*e.conditions = kept
 }
 
 func (e entry) copyCondition(from entry) {
