@@ -18,6 +18,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/failopen"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/registration"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/report"
 )
 
 // FailOpen is what is known about the openings of the webhooks.
@@ -207,4 +208,21 @@ func (r *reporter) failOpenOf(d operatorsv1alpha1.WebhookDescription) *managerv1
 		return before.FailOpen
 	}
 	return nil
+}
+
+// AwaitsOpenings reports whether the status of a replaced version has openings that its successor has not recorded yet, and
+// so must not be removed.
+func AwaitsOpenings(replaced managerv1alpha1.WebhookRolloutStatus, successor *operatorsv1alpha1.ClusterServiceVersion, recorded *managerv1alpha1.WebhookRollout) bool {
+	if successor == nil {
+		return false
+	}
+	known := map[csvspec.Identity]*managerv1alpha1.WebhookStatus{}
+	if recorded != nil {
+		known = report.ByIdentity(recorded.Status)
+	}
+	return anyWebhook(replaced, func(w managerv1alpha1.WebhookStatus) bool {
+		of := csvspec.Identity{Type: w.Type, GenerateName: w.GenerateName}
+		declared := slices.ContainsFunc(successor.Spec.WebhookDefinitions, func(d operatorsv1alpha1.WebhookDescription) bool { return csvspec.IdentityOf(d) == of })
+		return w.FailOpen != nil && len(w.FailOpen.Openings) > 0 && declared && (known[of] == nil || known[of].FailOpen == nil)
+	})
 }

@@ -178,3 +178,19 @@ func TestConversionNeverOpens(t *testing.T) {
 	c.CSV.Spec.WebhookDefinitions[0].Type = operatorsv1alpha1.ConversionWebhook
 	installtest.Same(t, "webhooks that may open", 0, len(c.Config.FailOpen(c.CSV).ByWebhook))
 }
+
+// The openings of a replaced version stay in its status until its successor has recorded them.
+func TestAwaitsOpenings(t *testing.T) {
+	c := opened(t, time.Minute)
+	recorded := &managerv1alpha1.WebhookRollout{Status: *c.Previous.DeepCopy()}
+	other := c.CSV.DeepCopy()
+	other.Spec.WebhookDefinitions[0].GenerateName = "other.example.com"
+	without := recorded.DeepCopy()
+	without.Status.Deployments[0].Webhooks[0].FailOpen = nil
+	installtest.Same(t, "without a record", true, AwaitsOpenings(c.Previous, c.CSV, nil))
+	installtest.Same(t, "without the openings", true, AwaitsOpenings(c.Previous, c.CSV, without))
+	installtest.Same(t, "with the openings", false, AwaitsOpenings(c.Previous, c.CSV, recorded))
+	installtest.Same(t, "of another webhook", false, AwaitsOpenings(c.Previous, other, nil))
+	installtest.Same(t, "without openings", false, AwaitsOpenings(without.Status, c.CSV, nil))
+	installtest.Same(t, "of a deleted successor", false, AwaitsOpenings(c.Previous, nil, nil))
+}
