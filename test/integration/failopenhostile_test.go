@@ -147,7 +147,7 @@ func TestTenantOpensNothing(t *testing.T) {
 			})
 			b.eventually("it is repaired", func() (bool, any) {
 				live := b.registration("v.example.com")
-				return *live.Webhooks[0].FailurePolicy == admissionregistrationv1.Fail && live.Annotations[wellknown.AnnotationFailOpen] == "", live
+				return *live.Webhooks[0].FailurePolicy == admissionregistrationv1.Fail, live
 			})
 		}},
 	} {

@@ -112,16 +112,16 @@ func (g *Gatherer) cached(csv *operatorsv1alpha1.ClusterServiceVersion, relative
 	if s.Rollout != nil {
 		s.Status = s.Rollout.Status
 	}
-	s.Recorded, s.Memories = g.recorded(csv, relatives), g.FailOpen.Of(csv)
+	s.Recorded, s.Memories = recorded(g.Caches, csv, relatives), g.FailOpen.Of(csv)
 	s.Observed.Writes, s.Observed.Contests = g.Repairs.Of(records.NameOf(csv), relatives.Older, now)
 	s.Observed.CreationTimes = g.CreationTimes.Of(s.Observed.RegistrationUIDs())
 	return s
 }
 
 // recorded returns the statuses of a version and of those that it replaces.
-func (g *Gatherer) recorded(csv *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage) (all []managerv1alpha1.WebhookRolloutStatus) {
+func recorded(caches *informers.Caches, csv *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage) (all []managerv1alpha1.WebhookRolloutStatus) {
 	for _, version := range append([]*operatorsv1alpha1.ClusterServiceVersion{csv}, relatives.Older...) {
-		if r := g.Caches.Rollouts.Get(version.Namespace, version.Name); r != nil {
+		if r := caches.Rollouts.Get(version.Namespace, version.Name); r != nil {
 			all = append(all, r.Status)
 		}
 	}
