@@ -165,7 +165,7 @@ func (o *opener) backendOf(c candidate, outage bool) failopen.Backend {
 	return failopen.Serves
 }
 
-// closeRest closes registrations that no other step of the plan closes: those that are not repaired.
+// closeRest closes registrations that no other step of the plan closes, because they are not repaired.
 func (o *opener) closeRest() {
 	for _, live := range o.Observed.registrations() {
 		if live.Kind == csvspec.APIServiceType || o.plan.writes(drift.KeyOf(live.Object)) || webhookconfig.OpenState(live.Object) == managerv1alpha1.FailOpenClosed {

@@ -46,9 +46,9 @@ func openFinding(w Webhook) []Finding {
 	if w.Open == "" || w.Fails {
 		return nil
 	}
-	passing := "some requests, of those that it intercepts, pass that it does not answer"
+	passing := "some of the requests that it intercepts pass although it does not answer them"
 	if w.Open == string(managerv1alpha1.FailOpenAll) {
-		passing = "requests pass that it does not answer"
+		passing = "requests pass although it does not answer them"
 	}
 	return []Finding{{Warning, WebhookOpen, []string{w.String()}, "it is open, as annotations of the Subscription allow: " + passing,
 		"repair its pods; then list the objects that were admitted: kubectl webhooks audit"}}

@@ -118,7 +118,7 @@ func (g *Gatherer) cached(csv *operatorsv1alpha1.ClusterServiceVersion, relative
 	return s
 }
 
-// recorded returns the statuses of a version and of those that it replaces.
+// recorded returns the statuses of a version and of the versions that it replaces.
 func recorded(caches *informers.Caches, csv *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage) (all []managerv1alpha1.WebhookRolloutStatus) {
 	for _, version := range append([]*operatorsv1alpha1.ClusterServiceVersion{csv}, relatives.Older...) {
 		if r := caches.Rollouts.Get(version.Namespace, version.Name); r != nil {

@@ -46,7 +46,7 @@ const (
 	defaultFailOpenFor = time.Hour
 )
 
-// failOpenPrefix begins the annotations about openings, and those that are misspelt.
+// failOpenPrefix begins the annotations about openings, and misspelt ones.
 const failOpenPrefix = wellknown.AnnotationPrefix + "fail-open"
 
 // FailOpen returns which webhooks may open. With an annotation that is not valid, none may.

@@ -16,7 +16,7 @@ const (
 	mostOpenings = 20
 )
 
-// merge combines the openings of the record with those that this process remembers. What it remembers cannot be edited.
+// merge combines the openings of the record with the ones that this process remembers. What it remembers cannot be edited.
 func (d *decision) merge() {
 	byFrom := map[int64]managerv1alpha1.Opening{}
 	if d.Record != nil {

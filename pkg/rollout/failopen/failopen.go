@@ -45,7 +45,7 @@ type Memory struct {
 	// UnreachableSince is when this process first observed that the backend is unreachable. It is zero while the
 	// backend serves.
 	UnreachableSince time.Time
-	// Openings are those that this process has decided, or confirmed.
+	// Openings are the ones that this process has decided, or confirmed.
 	Openings []managerv1alpha1.Opening
 	// Opened is when this process decided the opening that lasts, or first observed it.
 	Opened time.Time

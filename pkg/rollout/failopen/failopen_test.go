@@ -284,7 +284,7 @@ func TestBudget(t *testing.T) {
 
 func (w *webhook) facts() Facts { return Facts{Now: w.now, Settings: w.settings} }
 
-// The openings in the status are an administrator's record. Whoever empties them gains no time.
+// The openings in the status are an administrator's record. A client that empties them gains no time.
 func TestEditedRecord(t *testing.T) {
 	w := newWebhook(t)
 	w.becomes(Unreachable)
