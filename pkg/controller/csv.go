@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -27,6 +28,7 @@ func (c *Controller) reconcileCSV(ctx context.Context, k queue.Key) (rollout.Req
 	csv := c.caches.CSVs.Get(k.Namespace, k.Name)
 	if csv == nil {
 		c.records.Repairs.Forget(types.NamespacedName{Namespace: k.Namespace, Name: k.Name})
+		c.records.FailOpen.Forget(types.NamespacedName{Namespace: k.Namespace, Name: k.Name})
 		return c.originals.Reveal(ctx, k)
 	}
 	if !c.versions.Manages(csv) {
@@ -80,6 +82,7 @@ func (c *Controller) execute(ctx context.Context, k queue.Key, csv *operatorsv1a
 		return facts, execute.Outcome{}, err
 	}
 	outcome, err := c.executor.Run(ctx, k, facts)
+	c.records.FailOpen.Add(csv, outcome.FailOpen)
 	return facts, outcome, err
 }
 
@@ -97,6 +100,9 @@ func (c *Controller) showWrites(k queue.Key, csv *operatorsv1alpha1.ClusterServi
 // reconcileReplaced deletes a version after its successor has succeeded, the oldest first: the chain stays connected.
 func (c *Controller) reconcileReplaced(ctx context.Context, k queue.Key, csv *operatorsv1alpha1.ClusterServiceVersion, l lineage.Lineage, newer string) (requeue rollout.Requeue, err error) {
 	if current := c.caches.Rollouts.Get(csv.Namespace, csv.Name); current != nil {
+		if rollout.AwaitsOpenings(current.Status, c.caches.CSVs.Get(csv.Namespace, newer), c.caches.Rollouts.Get(csv.Namespace, newer)) {
+			return rollout.Requeue{At: c.now().Add(time.Second), Reason: "the successor records the openings of webhooks"}, nil
+		}
 		if requeue, err = c.reporter.UpdateRollout(ctx, k, csv, current, rollout.Replaced(csv, newer, current.Status, c.now())); err != nil {
 			return requeue, err
 		}

@@ -1,7 +1,6 @@
 package rollout
 
 import (
-	"bytes"
 	"cmp"
 	"maps"
 	"slices"
@@ -177,19 +176,24 @@ func (b *planBuilder) ensureTrustOnly(w render.Webhook, live drift.Object) {
 	}
 }
 
-// ensureTrust also records the generation, so that a late write for an earlier generation fails.
+// ensureTrust also records the generation, so that a late write for an earlier generation fails. A live registration that is
+// open, or has to be, is opened or closed.
 func (b *planBuilder) ensureTrust(desired, live drift.Object) {
 	said := registration.AnnotatedGeneration(live) == registration.AnnotatedGeneration(desired)
-	if said && bytes.Equal(registration.BundleOf(live), registration.BundleOf(desired)) || registration.TrustsLater(live, desired) {
+	opened := registration.WithOpening(live, desired)
+	if said && registration.HaveBundle(live, registration.BundleOf(desired)) && opened == live || registration.TrustsLater(live, desired) {
 		return
 	}
-	trusting := registration.WithBundle(live, registration.BundleOf(desired))
+	trusting := registration.WithBundle(opened, registration.BundleOf(desired))
 	copyAnnotations(trusting, desired, wellknown.AnnotationGeneration)
-	field := "webhooks.clientConfig.caBundle"
+	changed := drift.Drift{Fields: []string{"webhooks.clientConfig.caBundle"}, By: drift.BundleWriter(live)}
 	if _, api := live.(*apiregistrationv1.APIService); api {
-		field = "spec.caBundle"
+		changed.Fields = []string{"spec.caBundle"}
 	}
-	b.add(Step{Verb: Update, Object: trusting, Live: live, Drift: drift.Drift{Fields: []string{field}, By: drift.BundleWriter(live)}, Desired: trusting})
+	if opened != live {
+		changed = drift.Drift{Fields: []string{"webhooks.failurePolicy"}}
+	}
+	b.add(Step{Verb: Update, Object: trusting, Live: live, Drift: changed, Desired: trusting})
 }
 
 // changeDeployment creates or changes a Deployment, and reports whether the plan changes a live one. If the installer may not

@@ -47,6 +47,8 @@ type cluster struct {
 	writes int                                     // number of writes until the manager stops, once; -1 for no limit
 	uids   int
 	admit  func(drift.Object) // changes a written object; nil for no change
+	// adopted is set while registrations stay as olm-operator made them.
+	adopted bool
 }
 
 // clusterWith returns a cluster with only a CSV with these webhooks. Its Deployments are in the order of the webhooks.
@@ -55,7 +57,7 @@ func clusterWith(t *testing.T, webhooks ...operatorsv1alpha1.WebhookDescription)
 		t: t, now: noon, writes: -1,
 		group:  &operatorsv1.OperatorGroup{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "group", UID: "uid-of-group"}},
 		trust:  render.Trust{CABundle: []byte("ca"), CAHash: "hash-of-ca", Generation: 1},
-		answer: func(backends.Endpoint) backends.Answer { return backends.Answer{} },
+		answer: serves,
 	}
 	c.CSV = installtest.Operator(nil, webhooks...)
 	c.CSV.Generation = 1
@@ -117,6 +119,9 @@ func (c *cluster) spec(deployment string) *operatorsv1alpha1.StrategyDeploymentS
 
 func (c *cluster) next() Plan {
 	c.Desired = c.rendered(c.ToRender())
+	for i := range c.Desired.Deployments {
+		c.Desired.Deployments[i].Adopted = c.adopted
+	}
 	c.Maintained = nil
 	for _, served := range c.ToMaintain() {
 		c.Maintained = append(c.Maintained, c.MaintainedDeployments(served, c.rendered(served).Deployments)...)
@@ -259,6 +264,8 @@ func wrote(manager, fields string) metav1.ManagedFieldsEntry {
 		FieldsV1: metav1.NewFieldsV1(fields),
 	}
 }
+
+func serves(backends.Endpoint) backends.Answer { return backends.Answer{} }
 
 func refuses(e backends.Endpoint) backends.Answer {
 	return backends.Answer{Reason: "Refused", Message: e.What + " refuses"}

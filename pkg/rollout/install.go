@@ -22,6 +22,7 @@ type planner struct {
 	registrar  *registrar
 	maintainer *maintainer
 	remover    *remover
+	opener     *opener
 }
 
 type outcome struct {
@@ -32,6 +33,7 @@ type outcome struct {
 	upgradeObstacle string    // why this version must not replace a previous one
 	compares        bool      // the live objects are compared with the desired ones
 	unregistered    time.Time // when the upgrade last unregistered a webhook
+	cannotOpen      []string  // why webhooks cannot be opened that the administrator lets open
 }
 
 func newPlanner(in Input, now time.Time) *planner {
@@ -40,7 +42,8 @@ func newPlanner(in Input, now time.Time) *planner {
 	dialling := &probes{facts: f, plan: p.plan}
 	p.ports = &ports{facts: f, probes: dialling, plan: p.plan}
 	p.registrar = &registrar{facts: f, probes: dialling, ports: p.ports, plan: p.plan}
-	p.maintainer = &maintainer{facts: f, ports: p.ports, registrar: p.registrar, plan: p.plan, rolledOut: map[string]bool{}}
+	p.opener = &opener{facts: f, outcome: p.outcome, registrar: p.registrar, plan: p.plan}
+	p.maintainer = &maintainer{facts: f, ports: p.ports, opener: p.opener, registrar: p.registrar, plan: p.plan, rolledOut: map[string]bool{}}
 	p.remover = &remover{facts: f, outcome: p.outcome, plan: p.plan}
 	return p
 }
@@ -49,6 +52,7 @@ func newPlanner(in Input, now time.Time) *planner {
 func (p *planner) install() {
 	p.compares = true
 	p.ports.keepPorts("")
+	p.opener.decide(true)
 	if len(p.Upgrade.From) > 0 {
 		p.remover.unregisterStale()
 		p.remover.noteDeleted()

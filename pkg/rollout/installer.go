@@ -12,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/webhookconfig"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/conversion"
@@ -58,7 +60,7 @@ func bindsCondition(binding *rbacv1.RoleBinding, csv types.NamespacedName) bool 
 }
 
 // OnlyTrusts reports whether a step changes only a certificate: the caBundle of a live registration with the number of its
-// generation, the content of a live Secret, or the annotations that restart pods.
+// generation, the content of a live Secret, or the annotations that restart pods. It may end an opening as well.
 func (s Step) OnlyTrusts() bool {
 	if _, secret := s.Object.(*corev1.Secret); secret {
 		return s.Verb == Update // The name and the Service were decided when it was created.
@@ -69,7 +71,16 @@ func (s Step) OnlyTrusts() bool {
 	if live, ok := s.Live.(*appsv1.Deployment); ok {
 		return sameAs(withRestartOf(s.Desired.(*appsv1.Deployment), live), live)
 	}
-	return (drift.IsRegistration(s.Live) || s.Verb == Convert) && sameAs(withTrustOf(s.Desired, s.Live), s.Live)
+	live := withoutOpening(s.Live, s.Desired)
+	return (drift.IsRegistration(s.Live) || s.Verb == Convert) && sameAs(withTrustOf(s.Desired, live), live)
+}
+
+// withoutOpening returns a live registration as it was before its opening, if the desired one is closed.
+func withoutOpening(live, desired drift.Object) drift.Object {
+	if webhookconfig.OpenState(desired) != managerv1alpha1.FailOpenClosed {
+		return live
+	}
+	return registration.WithOpening(live, desired)
 }
 
 func sameAs(desired, live drift.Object) bool {

@@ -15,6 +15,7 @@ import (
 type maintainer struct {
 	*facts
 	ports        *ports
+	opener       *opener
 	registrar    *registrar
 	plan         *planBuilder
 	rolledOut    map[string]bool
@@ -25,6 +26,7 @@ type maintainer struct {
 func (m *maintainer) repairInService() {
 	m.reregistered = map[csvspec.Identity]webhookView{}
 	m.ports.keepPorts("a requirement is not met")
+	m.opener.decide(true)
 	m.plan.addUnlessAccepted(m.Issuance...)
 	for _, d := range m.Desired.Deployments {
 		m.repairBackend(d)

@@ -48,6 +48,8 @@ type Policy struct {
 	Settle time.Duration
 	// No flag sets the other fields. Tests shorten them.
 
+	// FailOpenDivisor divides the durations of the annotations about openings; 0 is 1.
+	FailOpenDivisor time.Duration
 	// OrderTimeout is how long a Deployment that does not become available delays the next one.
 	OrderTimeout time.Duration
 	// RunningTimeout is for a running, not ready Deployment, which may need a webhook of a later one.
@@ -96,6 +98,7 @@ type Input struct {
 	ResyncPods []*corev1.Pod
 	Observed   Observed
 	Previous   managerv1alpha1.WebhookRolloutStatus
+	FailOpen   FailOpen
 }
 
 // Observed is the observed state. The objects belong to caches and must not be changed.

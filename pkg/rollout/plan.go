@@ -7,6 +7,7 @@ import (
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/backends"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/failopen"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/phase"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/registration"
 )
@@ -18,9 +19,13 @@ type Plan struct {
 	// Probes are the endpoints to dial for the next decision.
 	Probes []backends.Endpoint
 	// Count are the CustomResourceDefinitions whose objects must be counted for the next decision.
-	Count  []string
-	Status managerv1alpha1.WebhookRolloutStatus
-	Phases []phase.Phase
+	Count []string
+	// Confirm are the Services whose EndpointSlices must be read from the API server for the next decision.
+	Confirm []string
+	// FailOpen are the decisions about openings of webhooks; nil if there were none.
+	FailOpen map[csvspec.Identity]failopen.Decision
+	Status   managerv1alpha1.WebhookRolloutStatus
+	Phases   []phase.Phase
 	// Requeue is when the plan may change although nothing else changes.
 	Requeue Requeue
 }
@@ -33,7 +38,9 @@ func Next(in Input, now time.Time) Plan {
 	p := newPlanner(in, now)
 	report := reporter{facts: p.facts, plan: p.plan, outcome: p.outcome}
 	if in.DeletionBlocked {
+		p.opener.decide(false)
 		p.maintainer.keepTrust()
+		p.opener.closeRest()
 		if len(in.Previous.Deployments) == 0 {
 			p.blockBecause("the ClusterServiceVersion is being deleted")
 		}
@@ -43,6 +50,7 @@ func Next(in Input, now time.Time) Plan {
 	p.remover.unregisterReserved()
 	switch {
 	case p.yields():
+		p.opener.decide(false)
 		p.remover.withdraw()
 		if len(p.plan.stays) > 0 {
 			p.maintainer.keepTrust()
@@ -57,11 +65,14 @@ func Next(in Input, now time.Time) Plan {
 		p.maintainer.repairInService()
 		p.block()
 	case in.KeepsTrustOnly():
+		p.opener.decide(false)
 		p.maintainer.keepTrust()
 		p.block()
 	default:
+		p.opener.decide(false)
 		p.block()
 	}
+	p.opener.closeRest()
 	report.report()
 	return p.plan.Plan
 }

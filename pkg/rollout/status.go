@@ -7,6 +7,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/csvstatus"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
@@ -93,6 +95,7 @@ func (r *reporter) reportDeployment(d deploymentView, limit int) managerv1alpha1
 			Intercepts: seen.Text, BeyondScope: seen.BeyondScope, Exempt: seen.Exempt,
 			Configuration: w.configuration, CRDs: lists.Distinct(w.Description.ConversionCRDs), Calls: r.callOf(w.Description),
 			State: w.state, Reason: w.reason, Message: message, LastTransitionTime: &since, LastGap: w.gap,
+			FailOpen: r.failOpenOf(w.Description),
 		})
 	}
 	return reported
@@ -128,6 +131,9 @@ func (r *reporter) reportDeletionBlocked() {
 	for i, d := range r.plan.Status.Deployments {
 		if certificate, ok := r.Certificates[d.Name]; ok {
 			r.plan.Status.Deployments[i].Certificate = &certificate
+		}
+		for j, w := range d.Webhooks {
+			d.Webhooks[j].FailOpen = r.failOpenOf(operatorsv1alpha1.WebhookDescription{Type: w.Type, GenerateName: w.GenerateName})
 		}
 	}
 }

@@ -18,7 +18,7 @@ import (
 var appliedMetadata = []string{"name", "namespace", "labels", "annotations", "creationTimestamp"}
 
 // annotationsOfAuthors describe the webhooks of a ClusterServiceVersion, and so belong to its author.
-var annotationsOfAuthors = []string{wellknown.AnnotationMatchConditions, wellknown.AnnotationProbe}
+var annotationsOfAuthors = []string{wellknown.AnnotationMatchConditions, wellknown.AnnotationProbe, wellknown.AnnotationSecurityCritical}
 
 // scopeOfCSV are the annotations and the label by which a ClusterServiceVersion states its OperatorGroup, or that it is
 // a copy of one in another namespace. A manager does not install a copy, and an upgrade does not see it.

@@ -11,6 +11,7 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 )
 
 // expiryWarning is short: every tool that renews certificates does so earlier.
@@ -34,6 +35,26 @@ func Diagnose(f Facts, now time.Time) []Finding {
 func severity(l Level) int { return slices.Index([]Level{Error, Warning, Unknown}, l) }
 
 func webhookFindings(w Webhook, reach Reach, f Facts, now time.Time) []Finding {
+	if open := openFinding(w); open != nil {
+		return append(open, closedFindings(w, reach, f, now)...)
+	}
+	return closedFindings(w, reach, f, now)
+}
+
+// openFinding reports an opening once for each configuration.
+func openFinding(w Webhook) []Finding {
+	if w.Open == "" || w.Fails {
+		return nil
+	}
+	passing := "some of the requests that it intercepts pass although it does not answer them"
+	if w.Open == string(managerv1alpha1.FailOpenAll) {
+		passing = "requests pass although it does not answer them"
+	}
+	return []Finding{{Warning, WebhookOpen, []string{w.String()}, "it is open, as annotations of the Subscription allow: " + passing,
+		"repair its pods; then list the objects that were admitted: kubectl webhooks audit"}}
+}
+
+func closedFindings(w Webhook, reach Reach, f Facts, now time.Time) []Finding {
 	about := []string{w.String()}
 	if reach.Broken() && reach.Code != APIServiceUnavailable {
 		finding := Finding{levelOf(w, f), reach.Code, about, reach.Message + ": " + consequenceIn(w, f), reach.Remedy}
@@ -188,6 +209,8 @@ const (
 const (
 	// OwnerMissing means that the labels of a webhook name a ClusterServiceVersion that does not exist.
 	OwnerMissing = "OwnerGone"
+	// WebhookOpen means that the manager lets requests pass that a webhook does not answer.
+	WebhookOpen = "WebhookOpen"
 	// CertificateExpiresSoon means that a served certificate expires within three days.
 	CertificateExpiresSoon = "CertificateEndsSoon"
 	// SomePodsFail means that some endpoints cannot be called. With failurePolicy Ignore it is a Warning.

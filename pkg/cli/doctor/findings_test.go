@@ -209,7 +209,10 @@ func TestJudge(t *testing.T) {
 		"nothing wrong":             {hooked(fail, "configmaps"), nil},
 		"no ready endpoint, Fail":   {hooked(fail, "configmaps", crashed), []found{down}},
 		"no ready endpoint, Ignore": {hooked(ignore, "configmaps", crashed), []found{ignoredDown}},
-		"no Service":                {hooked(fail, "configmaps", serviceMissing), []found{missing}},
+		"open": {hooked(ignore, "configmaps", crashed, func(c *cluster) {
+			c.validating[0].Annotations = map[string]string{"olm-webhook-manager.io/fail-open": "All"}
+		}), []found{{Warning, WebhookOpen, 1}, ignoredDown}},
+		"no Service": {hooked(fail, "configmaps", serviceMissing), []found{missing}},
 		"no such port": {hooked(fail, "configmaps", func(c *cluster) {
 			c.v().ClientConfig.Service.Port = new(int32(8443))
 		}), []found{{Error, "PortMissing", 1}}},

@@ -47,6 +47,8 @@ type Webhook struct {
 	Rules             []admissionregistrationv1.RuleWithOperations
 	NamespaceSelector *metav1.LabelSelector
 	ObjectSelector    *metav1.LabelSelector
+	// Open is the state of an opening by the manager, Partly or All; empty for none.
+	Open string
 	// Conditional reports whether matchConditions may exempt requests that the rules match.
 	Conditional bool
 	// Unverified reports whether every certificate is trusted.
@@ -105,6 +107,7 @@ func registration(kind string, meta metav1.ObjectMeta, of admissionregistrationv
 		Kind: kind, Object: meta.Name, Name: of.Name, CABundle: client.CABundle, Written: meta.CreationTimestamp.Time, Owner: OwnerOf(meta),
 		Fails: ptr.Deref(of.FailurePolicy, admissionregistrationv1.Fail) == admissionregistrationv1.Fail,
 		Rules: of.Rules, NamespaceSelector: of.NamespaceSelector, ObjectSelector: of.ObjectSelector, Conditional: len(of.MatchConditions) > 0,
+		Open: meta.Annotations[wellknown.AnnotationFailOpen],
 	}.calling(client.Service, client.URL)
 }
 

@@ -4,6 +4,7 @@ package status
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -66,6 +67,8 @@ type Webhook struct {
 	Certificate      *metav1.Time `json:"certificateNotAfter,omitempty"`
 	CertificatePhase string       `json:"certificatePhase,omitempty"`
 	Provider         string       `json:"provider,omitempty"`
+	// Open is Partly or All while requests pass that the webhook does not answer; otherwise empty.
+	Open string `json:"open,omitempty"`
 	// Problem is that of the webhook, of its certificate, or a warning of the WebhookRollout.
 	Reason  string `json:"reason,omitempty"`
 	Problem string `json:"problem,omitempty"`
@@ -138,6 +141,7 @@ func webhooks(r managerv1alpha1.WebhookRollout, f Facts, now time.Time) []Webhoo
 			case f.RegistrationsUnread == "":
 				one.check(registrations(w, f.Facts), f.Facts, now)
 			}
+			one.addOpening(w.FailOpen)
 			if c := d.Certificate; c != nil {
 				one.Certificate, one.CertificatePhase, one.Provider = c.NotAfter, string(c.Phase), string(c.Provider)
 				one.setProblem("Certificate"+string(c.Phase), c.Message)
@@ -151,6 +155,24 @@ func webhooks(r managerv1alpha1.WebhookRollout, f Facts, now time.Time) []Webhoo
 		}
 	}
 	return all
+}
+
+// addOpening reports which requests pass that the webhook does not answer, before everything else.
+func (w *Webhook) addOpening(f *managerv1alpha1.FailOpen) {
+	if !f.IsOpen() {
+		return
+	}
+	opening := f.Openings[len(f.Openings)-1]
+	passing := "requests of nodes and about objects in its namespace pass"
+	if f.State == managerv1alpha1.FailOpenAll {
+		passing = "requests pass"
+	}
+	text := fmt.Sprintf("it is open since %s: %s that it does not answer", opening.From.UTC().Format(time.RFC3339), passing)
+	if opening.Until != nil {
+		text += fmt.Sprintf(", until %s at the latest", opening.Until.UTC().Format(time.RFC3339))
+	}
+	w.Open, w.Problem = string(f.State), strings.TrimSuffix(text+"; "+w.Problem, "; ")
+	w.Reason = cmp.Or(w.Reason, managerv1alpha1.EventWebhookOpened)
 }
 
 func (w *Webhook) setProblem(reason, message string) {

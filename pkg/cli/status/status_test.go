@@ -1,6 +1,7 @@
 package status
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -161,4 +162,20 @@ func TestNotInstalled(t *testing.T) {
 	installtest.Contains(t, notInstalled(f), "kind WebhookRollout")
 	f.NoCSVs = true
 	installtest.Contains(t, notInstalled(f), "kind ClusterServiceVersion")
+}
+
+func TestOpenWebhook(t *testing.T) {
+	f := facts()
+	until := metav1.NewTime(now.Add(time.Hour))
+	w := &f.Rollouts[0].Status.Deployments[0].Webhooks[0]
+	w.State, w.Reason, w.Message = managerv1alpha1.WebhookUnreachable, "NoReadyEndpoints", "no pod is ready"
+	w.FailOpen = &managerv1alpha1.FailOpen{State: managerv1alpha1.FailOpenPartly, Openings: []managerv1alpha1.Opening{{From: metav1.NewTime(now), Until: &until}}}
+	shown := func() Webhook {
+		all := Of(f, "shop", now).Webhooks
+		return all[slices.IndexFunc(all, func(w Webhook) bool { return w.Name == "v.shop.io" })]
+	}
+	installtest.Same(t, "open", "Partly", shown().Open)
+	installtest.Same(t, "the problem", "it is open since 2026-05-04T12:00:00Z: requests of nodes and about objects in its namespace pass that it does not answer, until 2026-05-04T13:00:00Z at the latest; no pod is ready", shown().Problem)
+	w.FailOpen.Openings[0].ClosedBy = managerv1alpha1.ClosedServed
+	installtest.Same(t, "open when it is closed", "", shown().Open)
 }

@@ -11,6 +11,7 @@ import (
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/permissions"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/requirements"
@@ -18,6 +19,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/adoption"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/failopen"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 )
 
@@ -48,6 +50,10 @@ type Facts struct {
 	Rollout  *managerv1alpha1.WebhookRollout
 	Status   managerv1alpha1.WebhookRolloutStatus
 	Observed rollout.Observed
+	// Recorded are the statuses that the API server has: that of the version, then those of the replaced versions.
+	Recorded []managerv1alpha1.WebhookRolloutStatus
+	// Memories are what this process knows of webhooks that may open.
+	Memories map[csvspec.Identity]failopen.Memory
 	// Deleting is set when the ClusterServiceVersion is being deleted while registrations of it stay.
 	Deleting bool
 

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -166,6 +167,15 @@ func (r Probed) addTo(d *decision) { maps.Copy(d.Observed.Answers, r) }
 type Counted map[string]int
 
 func (r Counted) addTo(d *decision) { maps.Copy(d.Observed.ObjectCounts, r) }
+
+// Confirmed are the EndpointSlices of Services, as the API server has them.
+type Confirmed map[string][]*discoveryv1.EndpointSlice
+
+func (r Confirmed) addTo(d *decision) {
+	for service, slices := range r {
+		d.Observed.Slices[service], d.confirmed[service] = slices, true
+	}
+}
 
 type trusted struct {
 	secret string

@@ -147,7 +147,14 @@ func (r *run) execute(ctx context.Context, plan decide.Plan) (learned bool, err 
 		r.Live.CountObjects(ctx, r.facts.Observed.CRDs, plan.Count, counted)
 		r.learn(counted)
 	}
-	return applied || len(plan.Probes) > 0 || len(plan.Count) > 0, nil
+	if len(plan.Confirm) > 0 {
+		confirmed, err := r.Live.EndpointSlices(ctx, r.csv.Namespace, plan.Confirm)
+		if err != nil {
+			return false, err
+		}
+		r.learn(confirmed)
+	}
+	return applied || len(plan.Probes) > 0 || len(plan.Count) > 0 || len(plan.Confirm) > 0, nil
 }
 
 // Processors limits concurrent rendering to what can run at once. More would only hold memory while they wait.

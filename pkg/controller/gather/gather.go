@@ -9,6 +9,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/clients"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/decide"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/discovery"
@@ -111,9 +112,20 @@ func (g *Gatherer) cached(csv *operatorsv1alpha1.ClusterServiceVersion, relative
 	if s.Rollout != nil {
 		s.Status = s.Rollout.Status
 	}
+	s.Recorded, s.Memories = recorded(g.Caches, csv, relatives), g.FailOpen.Of(csv)
 	s.Observed.Writes, s.Observed.Contests = g.Repairs.Of(records.NameOf(csv), relatives.Older, now)
 	s.Observed.CreationTimes = g.CreationTimes.Of(s.Observed.RegistrationUIDs())
 	return s
+}
+
+// recorded returns the statuses of a version and of the versions that it replaces.
+func recorded(caches *informers.Caches, csv *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage) (all []managerv1alpha1.WebhookRolloutStatus) {
+	for _, version := range append([]*operatorsv1alpha1.ClusterServiceVersion{csv}, relatives.Older...) {
+		if r := caches.Rollouts.Get(version.Namespace, version.Name); r != nil {
+			all = append(all, r.Status)
+		}
+	}
+	return all
 }
 
 // failure is why the OperatorGroup does not allow the installation; nil if it does.

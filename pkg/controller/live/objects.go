@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 
+	discoveryv1 "k8s.io/api/discovery/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/validate/content"
@@ -12,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/storedversions"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/decide"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/conversion"
 )
 
@@ -75,4 +77,17 @@ func (r *Reader) CountObjects(ctx context.Context, crds map[string]*apiextension
 			objects[name] = len(list.Items)
 		}
 	}
+}
+
+// EndpointSlices reads those of some Services: a cache may be late.
+func (r *Reader) EndpointSlices(ctx context.Context, namespace string, services []string) (decide.Confirmed, error) {
+	confirmed := decide.Confirmed{}
+	for _, service := range services {
+		list, err := r.Kube.DiscoveryV1().EndpointSlices(namespace).List(ctx, metav1.ListOptions{LabelSelector: discoveryv1.LabelServiceName + "=" + service})
+		if err != nil {
+			return nil, err
+		}
+		confirmed[service] = Pointers(list.Items)
+	}
+	return confirmed, nil
 }

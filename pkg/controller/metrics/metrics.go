@@ -70,7 +70,7 @@ func New(registry prometheus.Registerer) *Metrics {
 
 // RegisterStatus exports the status of WebhookRollouts.
 func (m *Metrics) RegisterStatus(rollouts func() []*managerv1alpha1.WebhookRollout) {
-	m.registry.MustRegister(statusCollector{rollouts})
+	m.registry.MustRegister(statusCollector{rollouts, time.Now})
 }
 
 // SetLeader records whether this replica reconciles objects.

@@ -3,6 +3,7 @@ package metrics
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
@@ -15,7 +16,10 @@ import (
 // statusCollector exports the same in a standby as in the leader. Rules take the maximum over the replicas.
 type statusCollector struct {
 	rollouts func() []*managerv1alpha1.WebhookRollout
+	now      func() time.Time
 }
+
+var openness = map[managerv1alpha1.FailOpenState]float64{managerv1alpha1.FailOpenPartly: 1, managerv1alpha1.FailOpenAll: 2}
 
 var (
 	descWebhook = prometheus.NewDesc("olm_webhook_manager_webhook_state",
@@ -34,6 +38,11 @@ var (
 		"1 while what an issuer issued last for a Deployment cannot be served.", []string{"namespace", "csv", "deployment", "issuer", "object", "reason"}, nil)
 	descCondition = prometheus.NewDesc("olm_webhook_manager_condition",
 		"Whether a condition of a WebhookRollout is True (1) or not (0).", []string{"namespace", "csv", "condition", "reason"}, nil)
+	descOpen = prometheus.NewDesc("olm_webhook_manager_webhook_open",
+		"Which requests pass that a webhook does not answer: 0 for none, 1 for some, 2 for all. Only webhooks that the administrator lets open have it.",
+		[]string{"namespace", "csv", "deployment", "type", "webhook"}, nil)
+	descOpenSeconds = prometheus.NewDesc("olm_webhook_manager_webhook_open_seconds_total",
+		"How long a webhook was open, over all its openings.", []string{"namespace", "csv", "deployment", "type", "webhook"}, nil)
 )
 
 // webhookStates are all states, as labels that thousands of series share.
@@ -43,7 +52,7 @@ var webhookStates = lists.Map([]managerv1alpha1.WebhookState{
 }, func(s managerv1alpha1.WebhookState) *dto.LabelPair { return label("state", string(s)) })
 
 func (s statusCollector) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{descWebhook, descExpiry, descStart, descRenewal, descPhase, descLost, descRejected, descCondition} {
+	for _, d := range []*prometheus.Desc{descWebhook, descExpiry, descStart, descRenewal, descPhase, descLost, descRejected, descCondition, descOpen, descOpenSeconds} {
 		to <- d
 	}
 }
@@ -74,6 +83,10 @@ func (s statusCollector) Collect(to chan<- prometheus.Metric) {
 				for _, state := range webhookStates {
 					to <- gaugeOf(descWebhook, oneIf(state.GetValue() == string(w.State)), namespace, csv, deployment, kind, webhook, state)
 				}
+				if f := w.FailOpen; f != nil {
+					to <- gaugeOf(descOpen, openness[f.State], namespace, csv, deployment, kind, webhook)
+					to <- counter{gaugeOf(descOpenSeconds, f.OpenFor(s.now()).Seconds(), namespace, csv, deployment, kind, webhook)}
+				}
 			}
 		}
 	}
@@ -95,6 +108,14 @@ func (g gauge) Desc() *prometheus.Desc { return g.desc }
 
 func (g gauge) Write(to *dto.Metric) error {
 	to.Label, to.Gauge = g.labels, &dto.Gauge{Value: &g.value}
+	return nil
+}
+
+// counter is a gauge that only grows.
+type counter struct{ gauge }
+
+func (c counter) Write(to *dto.Metric) error {
+	to.Label, to.Counter = c.labels, &dto.Counter{Value: &c.value}
 	return nil
 }
 

@@ -19,7 +19,7 @@ import (
 func TestStatusCollector(t *testing.T) {
 	rollout := &managerv1alpha1.WebhookRollout{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "shop.v1"}}
 	rollouts := []*managerv1alpha1.WebhookRollout{rollout}
-	collector := statusCollector{func() []*managerv1alpha1.WebhookRollout { return rollouts }}
+	collector := statusCollector{func() []*managerv1alpha1.WebhookRollout { return rollouts }, time.Now}
 	expect := func(want string) {
 		t.Helper()
 		installtest.Must(t, testutil.CollectAndCompare(collector, strings.NewReader(want)))
@@ -92,7 +92,7 @@ func TestMetricNames(t *testing.T) {
 			Webhooks:    []managerv1alpha1.WebhookStatus{{}},
 		}},
 	}}
-	registry.MustRegister(statusCollector{func() []*managerv1alpha1.WebhookRollout { return []*managerv1alpha1.WebhookRollout{rollout} }})
+	registry.MustRegister(statusCollector{func() []*managerv1alpha1.WebhookRollout { return []*managerv1alpha1.WebhookRollout{rollout} }, time.Now})
 	m.ObserveReconciliation("ClusterServiceVersion", time.Second, nil)
 	m.writes.WithLabelValues("create", "Service", "ok")
 	m.registrations.WithLabelValues("ConversionWebhook").Observe(1)
@@ -109,4 +109,23 @@ func TestMetricNames(t *testing.T) {
 		}
 	}
 	installtest.Same(t, "the number of checked metrics", 13, len(families))
+}
+
+func TestFailOpenMetrics(t *testing.T) {
+	from := time.Unix(1e9, 0)
+	w := managerv1alpha1.WebhookStatus{
+		Type: operatorsv1alpha1.ValidatingAdmissionWebhook, GenerateName: "v.shop.io",
+		FailOpen: &managerv1alpha1.FailOpen{State: managerv1alpha1.FailOpenAll, OpenSeconds: 100, Openings: []managerv1alpha1.Opening{{From: metav1.NewTime(from)}}},
+	}
+	rollout := &managerv1alpha1.WebhookRollout{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "shop.v1"}}
+	rollout.Status.Deployments = []managerv1alpha1.DeploymentStatus{{Name: "manager", Webhooks: []managerv1alpha1.WebhookStatus{w}}}
+	collector := statusCollector{func() []*managerv1alpha1.WebhookRollout { return []*managerv1alpha1.WebhookRollout{rollout} }, func() time.Time { return from.Add(11 * time.Second) }}
+	installtest.Must(t, testutil.CollectAndCompare(collector, strings.NewReader(`
+# HELP olm_webhook_manager_webhook_open Which requests pass that a webhook does not answer: 0 for none, 1 for some, 2 for all. Only webhooks that the administrator lets open have it.
+# TYPE olm_webhook_manager_webhook_open gauge
+olm_webhook_manager_webhook_open{csv="shop.v1",deployment="manager",namespace="shop",type="ValidatingAdmissionWebhook",webhook="v.shop.io"} 2
+# HELP olm_webhook_manager_webhook_open_seconds_total How long a webhook was open, over all its openings.
+# TYPE olm_webhook_manager_webhook_open_seconds_total counter
+olm_webhook_manager_webhook_open_seconds_total{csv="shop.v1",deployment="manager",namespace="shop",type="ValidatingAdmissionWebhook",webhook="v.shop.io"} 111
+`), "olm_webhook_manager_webhook_open", "olm_webhook_manager_webhook_open_seconds_total"))
 }

@@ -82,13 +82,22 @@ func (r *Index) OwnershipOf(versions ...*operatorsv1alpha1.ClusterServiceVersion
 
 // ConfigOf returns the config of the Subscription of a ClusterServiceVersion.
 func (r *Index) ConfigOf(csv *operatorsv1alpha1.ClusterServiceVersion) subscriptions.Config {
-	return subscriptions.ConfigOf(r.SubscriptionOf(csv, func(name string) []*operatorsv1alpha1.Subscription {
+	lister := r.listerOf(csv, func(name string) []*operatorsv1alpha1.Subscription {
 		return r.Caches.Subscriptions.By(informers.ByNamed, csv.Namespace+"/"+name)
-	}))
+	})
+	config := subscriptions.ConfigOf(subscriptions.Find(csv, lister))
+	if config.Subscription != "" {
+		config.AlsoNaming = subscriptions.AlsoNaming(csv, lister)
+	}
+	return config
 }
 
 // SubscriptionOf returns the Subscription of a ClusterServiceVersion among the Subscriptions that name one (see subscriptions.Lister).
 func (r *Index) SubscriptionOf(csv *operatorsv1alpha1.ClusterServiceVersion, naming func(csv string) []*operatorsv1alpha1.Subscription) *operatorsv1alpha1.Subscription {
+	return subscriptions.Find(csv, r.listerOf(csv, naming))
+}
+
+func (r *Index) listerOf(csv *operatorsv1alpha1.ClusterServiceVersion, naming func(csv string) []*operatorsv1alpha1.Subscription) subscriptions.Lister {
 	relatives := r.relativesIn(csv.Namespace)
-	return subscriptions.Find(csv, subscriptions.Lister{Naming: naming, Named: relatives.Named, Replacing: relatives.Replacing})
+	return subscriptions.Lister{Naming: naming, Named: relatives.Named, Replacing: relatives.Replacing}
 }

@@ -19,6 +19,8 @@ type Config struct {
 	// Subscription is the name of the Subscription, or "".
 	Subscription string
 	Generation   int64
+	// AlsoNaming are the other Subscriptions that name a version of the operator.
+	AlsoNaming []string
 	operatorsv1alpha1.SubscriptionConfig
 }
 

@@ -47,6 +47,21 @@ func Find(csv *operatorsv1alpha1.ClusterServiceVersion, in Lister) *operatorsv1a
 	return nil
 }
 
+// AlsoNaming returns the names of all Subscriptions that name a version of the operator, except the one that Find returns,
+// sorted.
+func AlsoNaming(csv *operatorsv1alpha1.ClusterServiceVersion, in Lister) []string {
+	found := Find(csv, in)
+	var others []string
+	for _, name := range in.lineage(csv) {
+		for _, s := range in.Naming(name) {
+			if s.Name != found.Name {
+				others = append(others, s.Name)
+			}
+		}
+	}
+	return lists.Sorted(others)
+}
+
 // lineage also follows successors. The last predecessor may be deleted.
 func (in Lister) lineage(csv *operatorsv1alpha1.ClusterServiceVersion) []string {
 	names := []string{csv.Name}

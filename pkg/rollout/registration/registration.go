@@ -2,12 +2,15 @@
 package registration
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
@@ -15,7 +18,9 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/certgeneration"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/webhookconfig"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
@@ -53,8 +58,28 @@ func WithLiveSelector(desired, live drift.Object) drift.Object {
 		return desired
 	}
 	kept := desired.DeepCopyObject().(drift.Object)
-	*webhooksOf(kept)[0].namespaceSelector = *selecting[0].namespaceSelector
+	for _, w := range webhooksOf(kept) {
+		*w.namespaceSelector = *selecting[0].namespaceSelector
+	}
 	return kept
+}
+
+// WithOpening returns a live registration that is open or closed as the desired one; the live one if that is so.
+func WithOpening(live, desired drift.Object) drift.Object {
+	if webhookconfig.OpenState(live) == managerv1alpha1.FailOpenClosed && webhookconfig.OpenState(desired) == managerv1alpha1.FailOpenClosed {
+		return live
+	}
+	changed := live.DeepCopyObject().(drift.Object)
+	webhookconfig.CopyOpening(changed, desired)
+	if equality.Semantic.DeepEqual(changed, live) {
+		return live
+	}
+	return changed
+}
+
+// HaveBundle reports whether each call of a registration has a caBundle.
+func HaveBundle(o drift.Object, bundle []byte) bool {
+	return !slices.ContainsFunc(ClientsOf(o), func(c admissionregistrationv1.WebhookClientConfig) bool { return !bytes.Equal(c.CABundle, bundle) })
 }
 
 // BundleOf returns the caBundle of a registration.

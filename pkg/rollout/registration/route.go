@@ -53,8 +53,10 @@ func (r Route) Until(other Route) string {
 // WithLiveRoute keeps the live port and path, and the label of their description.
 func WithLiveRoute(desired, live drift.Object) drift.Object {
 	kept, route := desired.DeepCopyObject().(drift.Object), RouteOf(live)
-	if service := ServiceOf(kept); service != nil && service.Path != nil {
-		service.Path = &route.Path
+	for _, client := range ClientsOf(kept) {
+		if client.Service != nil && client.Service.Path != nil {
+			client.Service.Path = &route.Path
+		}
 	}
 	setPort(kept, route.Port)
 	labels := kept.GetLabels()
@@ -66,7 +68,11 @@ func WithLiveRoute(desired, live drift.Object) drift.Object {
 func setPort(o drift.Object, port int32) {
 	if api, ok := o.(*apiregistrationv1.APIService); ok && api.Spec.Service != nil {
 		api.Spec.Service.Port = &port
-	} else if service := ServiceOf(o); service != nil {
-		service.Port = &port
+		return
+	}
+	for _, client := range ClientsOf(o) {
+		if client.Service != nil {
+			client.Service.Port = &port
+		}
 	}
 }

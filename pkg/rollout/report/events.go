@@ -29,6 +29,7 @@ func EventsOf(before, after managerv1alpha1.WebhookRolloutStatus) []Event {
 		for _, w := range d.Registrations() {
 			old := known[csvspec.Identity{Type: w.Type, GenerateName: w.GenerateName}]
 			events = append(events, interceptionEvents(old, w)...)
+			events = append(events, failOpenEvents(old, w)...)
 			if old != nil {
 				events = append(events, gapEvent(old.LastGap, w.LastGap))
 			}

@@ -16,6 +16,12 @@ const (
 	// EventWebhookIntercepts lists the requests that a webhook intercepts. It is a warning if the
 	// OperatorGroup does not limit them, because the objects have no namespace.
 	EventWebhookIntercepts = "WebhookIntercepts"
+	// EventWebhookOpened means that requests pass that a webhook does not answer, because no endpoint
+	// answers for so long as the administrator requires for that.
+	EventWebhookOpened = "WebhookOpened"
+	// EventWebhookClosed means that no request passes any more that a webhook does not answer. It is a
+	// warning if its endpoints are not known to serve.
+	EventWebhookClosed = "WebhookClosed"
 	// EventSelfDeadlockPrevented lists the requests of the cluster's own components that bypass a
 	// webhook, because its pods need them to start.
 	EventSelfDeadlockPrevented = "SelfDeadlockPrevented"

@@ -337,6 +337,9 @@ var breakages = []breakage{
 	{"conditions of a webhook that there is not", "", func(f files) {
 		f.csvAnnotations()["olm-webhook-manager.io/match-conditions"] = `{"other.example.com": [{"name": "a", "expression": "true"}]}`
 	}, "match-conditions"},
+	{"a security-critical webhook that there is not", "", func(f files) {
+		f.csvAnnotations()["olm-webhook-manager.io/security-critical"] = "other.example.com"
+	}, "security-critical-name"},
 	{"a condition that does not compile", admitting, func(f files) { f.condition("a", "objekt.spec == 1") }, "match-condition-invalid"},
 	{"a condition that is no question", admitting, func(f files) { f.condition("a", "object.metadata.name + 'a'") }, "match-condition-invalid"},
 	{"a condition of no name", admitting, func(f files) { f.condition("no name", "true") }, "match-condition-invalid"},

@@ -12,7 +12,9 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/webhookconfig"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/requirements"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/subscriptions"
 )
 
 var webhookChecks = []Check{
@@ -137,12 +139,27 @@ fewer.`,
 		find: invalidConditions,
 	},
 	{
+		Code: "security-critical-name", Level: Error, Basis: Broken,
+		Explain: `The annotation olm-webhook-manager.io/security-critical of the
+ClusterServiceVersion lists the generateNames of webhooks that must not let requests pass while
+their pods are lost. A name in it is no admission webhook of the bundle. The manager then opens no
+webhook of the operator, also if an administrator allows it for others.`,
+		find: unknownCritical,
+	},
+	{
 		Code: "webhook-value", Level: Error, Basis: Rejected,
 		Explain: `failurePolicy is Fail or Ignore, matchPolicy is Exact or Equivalent,
 reinvocationPolicy is Never or IfNeeded. The definition of ClusterServiceVersions accepts any text,
 but the API server refuses the registration.`,
 		find: unknownValues,
 	},
+}
+
+func unknownCritical(s *subject) {
+	if _, unknown := subscriptions.SecurityCritical(s.CSV); len(unknown) > 0 {
+		s.reportCSV(annotation(wellknown.AnnotationSecurityCritical), fmt.Sprintf("it names %s, which is no validating and no mutating webhook of the bundle", strings.Join(unknown, ", ")),
+			"write generateNames of spec.webhookdefinitions, separated by commas, or *")
+	}
 }
 
 func shown[T ~string](value *T) string {

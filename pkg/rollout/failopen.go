@@ -1,0 +1,228 @@
+package rollout
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/webhookconfig"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/subscriptions"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/failopen"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/registration"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/report"
+)
+
+// FailOpen is what is known about the openings of the webhooks.
+type FailOpen struct {
+	// Recorded are the statuses that the API server has: that of the version, then those of the replaced versions.
+	Recorded []managerv1alpha1.WebhookRolloutStatus
+	// Memories are what this process knows.
+	Memories map[csvspec.Identity]failopen.Memory
+	// Confirmed are the Services whose EndpointSlices the API server has returned in this reconciliation.
+	Confirmed map[string]bool
+}
+
+// opener decides which webhooks are open.
+type opener struct {
+	*facts
+	*outcome
+	registrar *registrar
+	plan      *planBuilder
+	allowed   map[csvspec.Identity]subscriptions.FailOpen
+}
+
+// decide gives the desired registrations of open webhooks the form of their opening. With mayOpen unset, all are closed.
+func (o *opener) decide(mayOpen bool) {
+	if len(o.Upgrade.From) > 0 && !o.Upgrade.Started && !mayOpen {
+		return // the webhooks belong to the previous version
+	}
+	if mayOpen {
+		o.allowed = o.Config.FailOpen(o.CSV).ByWebhook
+	}
+	o.plan.FailOpen = map[csvspec.Identity]failopen.Decision{}
+	o.Desired.Deployments = slices.Clone(o.Desired.Deployments)
+	for i := range o.Desired.Deployments {
+		d := &o.Desired.Deployments[i]
+		d.Webhooks = slices.Clone(d.Webhooks)
+		for j, w := range d.Webhooks {
+			if isAdmission(w.Description) && w.Registration != nil {
+				d.Webhooks[j] = o.opened(*d, w)
+			}
+		}
+	}
+	for _, d := range o.CSV.Spec.WebhookDefinitions {
+		if _, decided := o.plan.FailOpen[csvspec.IdentityOf(d)]; isAdmission(d) && !decided {
+			o.add(d, failopen.Decide(o.factsOf(d, o.liveRegistration(d))))
+		}
+	}
+}
+
+func isAdmission(d operatorsv1alpha1.WebhookDescription) bool {
+	return d.Type == operatorsv1alpha1.ValidatingAdmissionWebhook || d.Type == operatorsv1alpha1.MutatingAdmissionWebhook
+}
+
+func (o *opener) add(d operatorsv1alpha1.WebhookDescription, decision failopen.Decision) {
+	o.plan.FailOpen[csvspec.IdentityOf(d)] = decision
+	o.plan.requeue(decision.RequeueAt, "an opening of a webhook")
+}
+
+// opened returns a webhook in the form of its opening.
+func (o *opener) opened(d render.Deployment, w render.Webhook) render.Webhook {
+	if _, decided := o.plan.FailOpen[csvspec.IdentityOf(w.Description)]; decided {
+		return w // a duplicate
+	}
+	c := o.registrar.candidateFor(d, w, o.progressOf(d))
+	f := o.factsOf(w.Description, c.live)
+	if f.Settings = o.settingsOf(w); f.Settings != nil {
+		f.Registered = c.live != nil && c.live.GetDeletionTimestamp() == nil && o.asDeclared(w) && o.registrar.useOf(c).kind == usedAsDesired
+		f.Confirmed = o.FailOpen.Confirmed[d.Service.Name]
+		if f.Registered {
+			f.Backend = o.backendOf(c, !f.Memory.UnreachableSince.IsZero() || f.Record.IsOpen() || f.Record != nil && f.Record.UnreachableSince != nil)
+		}
+	}
+	decision := failopen.Decide(f)
+	o.add(w.Description, decision)
+	if decision.NeedsConfirmation {
+		o.plan.Confirm = append(o.plan.Confirm, d.Service.Name)
+	}
+	opening := render.Opening{State: decision.Form}
+	if f.Settings != nil && decision.Form == managerv1alpha1.FailOpenPartly {
+		opening.Requests = f.Settings.Requests
+	} else if f.Settings != nil {
+		opening.Requests = f.Settings.AllRequests
+	}
+	return w.Opened(opening)
+}
+
+// factsOf returns what is known without the administrator's settings.
+func (o *opener) factsOf(d operatorsv1alpha1.WebhookDescription, live drift.Object) failopen.Facts {
+	f := failopen.Facts{Now: o.now, Record: o.recordOf(d), Memory: o.FailOpen.Memories[csvspec.IdentityOf(d)], Live: managerv1alpha1.FailOpenClosed}
+	if live != nil {
+		f.Live = webhookconfig.OpenState(live)
+	}
+	return f
+}
+
+// recordOf returns what the status of the API server has: after an upgrade, that of the replaced version.
+func (o *opener) recordOf(d operatorsv1alpha1.WebhookDescription) *managerv1alpha1.FailOpen {
+	for _, status := range o.FailOpen.Recorded {
+		for _, deployment := range status.Deployments {
+			for _, w := range deployment.Webhooks {
+				if w.FailOpen != nil && w.Type == d.Type && w.GenerateName == d.GenerateName {
+					return w.FailOpen
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// settingsOf returns nil if the webhook must not open.
+func (o *opener) settingsOf(w render.Webhook) *failopen.Settings {
+	allowed, may := o.allowed[csvspec.IdentityOf(w.Description)]
+	if !may || o.Config.Disabled(w.Description) {
+		return nil
+	}
+	if why := webhookconfig.CannotOpen(w.Registration); why != "" {
+		o.cannotOpen = append(o.cannotOpen, fmt.Sprintf("webhook %s does not open: %s", w.Description.GenerateName, why))
+		return nil
+	}
+	const shortest = 30 * time.Second
+	unit := cmp.Or(o.Policy.FailOpenDivisor, 1)
+	return &failopen.Settings{
+		After: allowed.After / unit, AllAfter: allowed.AllAfter / unit, For: allowed.For / unit, Least: shortest / unit,
+		Requests: render.FirstRequests(o.CSV.Namespace, allowed.Resources), AllRequests: render.RequestsAbout(allowed.Resources),
+	}
+}
+
+// backendOf dials endpoints only in an outage: to prove that it is over.
+func (o *opener) backendOf(c candidate, outage bool) failopen.Backend {
+	if o.Policy.Gate == GateAvailable {
+		if c.backend.Available {
+			return failopen.Serves
+		}
+		return failopen.Unreachable
+	}
+	endpoints, reason, _ := o.registrar.probes.toProbe(c.deployment, c.webhook)
+	switch {
+	case reason == managerv1alpha1.ReasonNoReadyEndpoints, reason == managerv1alpha1.ReasonServiceMissing:
+		return failopen.Unreachable
+	case reason != "" || !outage:
+		return failopen.Ready
+	}
+	if reason, _ := o.registrar.probes.unanswered(endpoints, o.registrar.probes.probePause(c.webhook, c.backend)); reason != "" {
+		return failopen.Ready
+	}
+	return failopen.Serves
+}
+
+// closeRest closes registrations that no other step of the plan closes, because they are not repaired.
+func (o *opener) closeRest() {
+	for _, live := range o.Observed.registrations() {
+		if live.Kind == csvspec.APIServiceType || o.plan.writes(drift.KeyOf(live.Object)) || webhookconfig.OpenState(live.Object) == managerv1alpha1.FailOpenClosed {
+			continue
+		}
+		d, form := o.descriptionOf(live)
+		if form != managerv1alpha1.FailOpenClosed {
+			continue
+		}
+		closed := live.Object.DeepCopyObject().(drift.Object)
+		webhookconfig.Close(closed, cmp.Or(d.FailurePolicy, new(admissionregistrationv1.Fail)), cmp.Or(d.TimeoutSeconds, new(int32(defaultTimeout))))
+		o.plan.add(Step{Verb: Update, Object: closed, Live: live.Object, Drift: drift.Drift{Fields: []string{"webhooks.failurePolicy"}}, Desired: closed})
+	}
+}
+
+// defaultTimeout is that of the API server, in seconds.
+const defaultTimeout = 10
+
+// descriptionOf returns the description of a live registration by any version, and the form that it must have.
+func (o *opener) descriptionOf(live registration.Registration) (d operatorsv1alpha1.WebhookDescription, form managerv1alpha1.FailOpenState) {
+	for _, csv := range append([]*operatorsv1alpha1.ClusterServiceVersion{o.CSV}, o.Upgrade.From...) {
+		for _, d := range csv.Spec.WebhookDefinitions {
+			if of := csvspec.IdentityOf(d); of.Registers(live.Kind, live.Object) {
+				if decision, decided := o.plan.FailOpen[of]; decided {
+					return d, decision.Form
+				}
+				return d, managerv1alpha1.FailOpenClosed
+			}
+		}
+	}
+	return d, managerv1alpha1.FailOpenClosed
+}
+
+// failOpenOf returns the record for the status.
+func (r *reporter) failOpenOf(d operatorsv1alpha1.WebhookDescription) *managerv1alpha1.FailOpen {
+	if decision, decided := r.plan.FailOpen[csvspec.IdentityOf(d)]; decided {
+		return decision.Record
+	}
+	if before := r.previousStatus(d); before != nil {
+		return before.FailOpen
+	}
+	return nil
+}
+
+// AwaitsOpenings reports whether the status of a replaced version has openings that its successor has not recorded yet, and
+// so must not be removed.
+func AwaitsOpenings(replaced managerv1alpha1.WebhookRolloutStatus, successor *operatorsv1alpha1.ClusterServiceVersion, recorded *managerv1alpha1.WebhookRollout) bool {
+	if successor == nil {
+		return false
+	}
+	known := map[csvspec.Identity]*managerv1alpha1.WebhookStatus{}
+	if recorded != nil {
+		known = report.ByIdentity(recorded.Status)
+	}
+	return anyWebhook(replaced, func(w managerv1alpha1.WebhookStatus) bool {
+		of := csvspec.Identity{Type: w.Type, GenerateName: w.GenerateName}
+		declared := slices.ContainsFunc(successor.Spec.WebhookDefinitions, func(d operatorsv1alpha1.WebhookDescription) bool { return csvspec.IdentityOf(d) == of })
+		return w.FailOpen != nil && len(w.FailOpen.Openings) > 0 && declared && (known[of] == nil || known[of].FailOpen == nil)
+	})
+}

@@ -1,0 +1,382 @@
+// Package failopen decides when a webhook opens whose backend is unreachable, and when it closes.
+//
+// An opening has three steps, so that each one is recorded before it begins and until it is over: the status records it,
+// the webhook configuration has it, and the configuration does not have it any more.
+package failopen
+
+import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+)
+
+// Backend is what is known about the pods behind a webhook.
+type Backend int
+
+const (
+	// Ready means that an endpoint is ready, and that nothing proves that it serves.
+	Ready Backend = iota
+	// Unreachable means that no endpoint is ready.
+	Unreachable
+	// Serves means that all endpoints serve, as before a registration.
+	Serves
+)
+
+// Settings are what the administrator allows.
+type Settings struct {
+	// After is how long the backend must be unreachable before some requests pass.
+	After time.Duration
+	// AllAfter is how long it must be unreachable before all requests pass; zero for never.
+	AllAfter time.Duration
+	// For is how long the webhook may be open in any 24 hours.
+	For time.Duration
+	// Least is the shortest opening.
+	Least time.Duration
+	// Requests is the CEL expression for the requests that pass first.
+	Requests string
+	// AllRequests is the CEL expression for the requests that pass later; empty for all.
+	AllRequests string
+}
+
+// Memory is what this process knows of a webhook. Unlike a status, no other client can edit it.
+type Memory struct {
+	// UnreachableSince is when this process first observed that the backend is unreachable. It is zero while the
+	// backend serves.
+	UnreachableSince time.Time
+	// Openings are the ones that this process has decided, or confirmed.
+	Openings []managerv1alpha1.Opening
+	// Opened is when this process decided the opening that lasts, or first observed it.
+	Opened time.Time
+	// Closing is why the opening ends; empty while it lasts.
+	Closing managerv1alpha1.ClosedBy
+	// AwaitsProof is set after an opening that ended by time, until the backend is proved to serve.
+	AwaitsProof bool
+}
+
+// Facts are what a decision depends on.
+type Facts struct {
+	Now time.Time
+	// Settings are nil if the administrator does not allow an opening.
+	Settings *Settings
+	// Record is the status in the API server; nil for none.
+	Record *managerv1alpha1.FailOpen
+	Memory Memory
+	// Registered is set if the webhook is registered as it is declared.
+	Registered bool
+	// Live is the state of the webhook configuration.
+	Live    managerv1alpha1.FailOpenState
+	Backend Backend
+	// Confirmed is set if the API server has just confirmed that the backend is unreachable.
+	Confirmed bool
+}
+
+// Decision is what follows from the facts.
+type Decision struct {
+	// Form is the state that the webhook configuration must have now.
+	Form managerv1alpha1.FailOpenState
+	// Record is the new status; nil for none.
+	Record *managerv1alpha1.FailOpen
+	Memory Memory
+	// RequeueAt is when the decision may change although nothing else changes; zero for never.
+	RequeueAt time.Time
+	// NeedsConfirmation is set if the API server must confirm that the backend is unreachable.
+	NeedsConfirmation bool
+}
+
+// tolerance is by how much a clock may go back.
+const tolerance = time.Minute
+
+// Decide returns the form of a webhook and its record.
+func Decide(f Facts) Decision {
+	d := &decision{Facts: f}
+	d.merge()
+	d.observe()
+	if d.current() == nil {
+		d.open()
+	} else {
+		d.continues()
+	}
+	return d.result()
+}
+
+type decision struct {
+	Facts
+	openings []managerv1alpha1.Opening // recorded and remembered, the oldest first
+	since    time.Time                 // of the outage, as people read it; zero if the backend is not unreachable
+	served   *metav1.Time
+	seconds  int64
+	requeue  time.Time
+	confirm  bool
+}
+
+// current returns the opening that lasts; nil for none.
+func (d *decision) current() *managerv1alpha1.Opening {
+	if n := len(d.openings); n > 0 && d.openings[n-1].ClosedBy == "" {
+		return &d.openings[n-1]
+	}
+	return nil
+}
+
+// observe records since when the backend is unreachable. Only a proof that it serves ends that.
+func (d *decision) observe() {
+	now := metav1.NewTime(d.Now.Truncate(time.Second).Add(time.Second))
+	if d.Record != nil {
+		d.seconds = d.Record.OpenSeconds
+		if at := d.Record.LastServedTime; at != nil && !at.After(d.Now.Add(time.Second)) {
+			d.served = at
+		}
+	}
+	recorded := d.recordedSince()
+	switch {
+	case d.Settings == nil || !d.Registered:
+		d.Memory.UnreachableSince = time.Time{}
+		return
+	case d.Backend == Serves:
+		if !recorded.IsZero() || !d.Memory.UnreachableSince.IsZero() {
+			d.served = &now
+		}
+		d.Memory.UnreachableSince, d.Memory.AwaitsProof = time.Time{}, false
+		return
+	case d.Backend == Ready && recorded.IsZero() && d.Memory.UnreachableSince.IsZero():
+		return
+	}
+	if d.Memory.UnreachableSince.IsZero() {
+		d.Memory.UnreachableSince = d.Now
+	}
+	d.since = recorded
+	if recorded.IsZero() {
+		d.since = d.Memory.UnreachableSince.Truncate(time.Second)
+	}
+}
+
+// recordedSince ignores a time in the future.
+func (d *decision) recordedSince() time.Time {
+	if d.Record == nil || d.Record.UnreachableSince == nil || d.Record.UnreachableSince.After(d.Now) {
+		return time.Time{}
+	}
+	return d.Record.UnreachableSince.Time
+}
+
+// waited returns for how long the backend has been unreachable, by the record and by what this process has observed: a
+// restart, an edited or restored status, and a step of the clock do not shorten it.
+func (d *decision) waited() time.Duration {
+	return min(d.Now.Sub(d.since), d.Now.Sub(d.Memory.UnreachableSince))
+}
+
+func (d *decision) requeueAt(at time.Time) {
+	if at.After(d.Now) && (d.requeue.IsZero() || at.Before(d.requeue)) {
+		d.requeue = at
+	}
+}
+
+// requeueIn requeues when the backend has been unreachable for a time.
+func (d *decision) requeueIn(wait time.Duration) { d.requeueAt(d.Now.Add(wait - d.waited())) }
+
+// open begins an opening, in the record only.
+func (d *decision) open() {
+	s := d.Settings
+	if d.since.IsZero() || d.Backend != Unreachable || d.awaitsProof() {
+		return
+	}
+	if d.waited() < s.After {
+		d.requeueIn(s.After)
+		return
+	}
+	if left := s.For - d.used(d.Now); left < s.Least {
+		d.requeueAt(d.nextBudget())
+		return
+	}
+	if !d.Confirmed {
+		d.confirm = true
+		return
+	}
+	from := metav1.NewTime(d.Now.Truncate(time.Second))
+	d.openings = append(d.openings, managerv1alpha1.Opening{From: from, Requests: s.Requests})
+	d.Memory.Opened, d.Memory.Closing = d.Now, ""
+	d.widen()
+	d.planEnd()
+	d.remember()
+	d.requeueAt(d.Now.Add(recordPause))
+}
+
+// recordPause is the pause until the caches show the record of an opening, or a written configuration.
+const recordPause = 200 * time.Millisecond
+
+// widen lets all requests pass if the administrator allows it, and the backend is unreachable for so long.
+func (d *decision) widen() {
+	s, opening := d.Settings, d.current()
+	if s.AllAfter == 0 || opening.AllFrom != nil || d.Backend != Unreachable {
+		return
+	}
+	switch {
+	case d.waited() < s.AllAfter:
+		d.requeueIn(s.AllAfter)
+	case !d.Confirmed:
+		d.confirm = true
+	default:
+		opening.AllFrom, opening.AllRequests = new(metav1.NewTime(d.Now.Truncate(time.Second))), s.AllRequests
+		d.requeueAt(d.Now.Add(recordPause))
+	}
+}
+
+// awaitsProof is true after an opening that ended by time, until the backend has served.
+func (d *decision) awaitsProof() bool {
+	if d.Memory.AwaitsProof {
+		return true
+	}
+	for i := len(d.openings) - 1; i >= 0; i-- {
+		if o := d.openings[i]; o.ClosedBy == managerv1alpha1.ClosedTimeOver && o.Until != nil {
+			return d.served == nil || d.served.Before(o.Until)
+		}
+	}
+	return false
+}
+
+// continues ends the opening, widens it, or lets it last.
+func (d *decision) continues() {
+	if d.Memory.Opened.IsZero() {
+		d.Memory.Opened = d.Now
+	}
+	if d.Memory.Closing == "" {
+		d.Memory.Closing = d.closing()
+	}
+	if d.Memory.Closing != "" {
+		d.close()
+		return
+	}
+	d.widen()
+	d.planEnd()
+	d.remember()
+}
+
+// closing returns why the opening ends; empty if it lasts.
+func (d *decision) closing() managerv1alpha1.ClosedBy {
+	opening := d.current()
+	switch {
+	case d.Settings == nil:
+		return managerv1alpha1.ClosedWithdrawn
+	case d.isOver():
+		return managerv1alpha1.ClosedTimeOver
+	case !d.Registered, !d.isConfirmed():
+		return managerv1alpha1.ClosedChanged
+	case d.Backend == Serves:
+		return managerv1alpha1.ClosedServed
+	case opening.Requests != d.Settings.Requests, opening.AllFrom != nil && (d.Settings.AllAfter == 0 || opening.AllRequests != d.Settings.AllRequests):
+		return managerv1alpha1.ClosedWithdrawn
+	default:
+		return ""
+	}
+}
+
+// isOver also ends an opening after a step of the clock: the time that this process has measured counts, too.
+func (d *decision) isOver() bool {
+	from, end := d.current().From.Time, d.end()
+	return !d.Now.Before(end) || d.Now.Sub(d.Memory.Opened) >= end.Sub(from) || d.Now.Before(from.Add(-tolerance))
+}
+
+// isConfirmed reports whether this process decided the opening, or the configuration shows it: a status alone opens nothing.
+func (d *decision) isConfirmed() bool {
+	return d.remembered() != nil || d.Live == managerv1alpha1.FailOpenPartly || d.Live == managerv1alpha1.FailOpenAll
+}
+
+func (d *decision) remembered() *managerv1alpha1.Opening {
+	n := len(d.Memory.Openings)
+	if n == 0 || d.Memory.Openings[n-1].ClosedBy != "" || !d.Memory.Openings[n-1].From.Equal(&d.current().From) {
+		return nil
+	}
+	return &d.Memory.Openings[n-1]
+}
+
+// close ends the record when the configuration is closed.
+func (d *decision) close() {
+	opening := d.current()
+	if d.Live == managerv1alpha1.FailOpenPartly || d.Live == managerv1alpha1.FailOpenAll {
+		d.remember()
+		d.requeueAt(d.Now.Add(recordPause))
+		return
+	}
+	until := metav1.NewTime(d.Now.Truncate(time.Second).Add(time.Second))
+	opening.Until, opening.ClosedBy = &until, d.Memory.Closing
+	d.seconds += int64(max(0, until.Sub(opening.From.Time)) / time.Second)
+	d.Memory.AwaitsProof = opening.ClosedBy == managerv1alpha1.ClosedTimeOver && d.Backend != Serves
+	d.Memory.Opened, d.Memory.Closing = time.Time{}, ""
+	d.remember()
+}
+
+// remember stores the openings that count for the budget.
+func (d *decision) remember() {
+	d.Memory.Openings = nil
+	for _, o := range d.openings {
+		if o.ClosedBy == "" || o.Until != nil && d.Now.Sub(o.Until.Time) < day {
+			d.Memory.Openings = append(d.Memory.Openings, *o.DeepCopy())
+		}
+	}
+}
+
+// planEnd records when the opening ends at the latest.
+func (d *decision) planEnd() {
+	end := d.end()
+	d.current().Until = new(metav1.NewTime(end.Truncate(time.Second).Add(time.Second)))
+	d.requeueAt(end)
+}
+
+func (d *decision) result() Decision {
+	record := &managerv1alpha1.FailOpen{State: managerv1alpha1.FailOpenClosed, LastServedTime: d.served, OpenSeconds: d.seconds, Openings: d.newest()}
+	if !d.since.IsZero() {
+		record.UnreachableSince = new(metav1.NewTime(d.since))
+	}
+	if opening := d.current(); opening != nil {
+		record.State = stateOf(*opening)
+	}
+	result := Decision{Form: d.form(), Record: record, Memory: d.Memory, RequeueAt: d.requeue, NeedsConfirmation: d.confirm}
+	if d.Settings == nil && len(record.Openings) == 0 {
+		result.Record = nil
+	}
+	return result
+}
+
+func stateOf(o managerv1alpha1.Opening) managerv1alpha1.FailOpenState {
+	if o.AllFrom != nil {
+		return managerv1alpha1.FailOpenAll
+	}
+	return managerv1alpha1.FailOpenPartly
+}
+
+// form returns what the configuration must have: no more than what the API server has recorded, unless it has that already.
+func (d *decision) form() managerv1alpha1.FailOpenState {
+	opening := d.current()
+	if opening == nil || d.Memory.Closing != "" {
+		return managerv1alpha1.FailOpenClosed
+	}
+	return narrower(stateOf(*opening), wider(d.recordedState(), d.Live))
+}
+
+// recordedState returns the state of the opening in the status of the API server.
+func (d *decision) recordedState() managerv1alpha1.FailOpenState {
+	if !d.Record.IsOpen() {
+		return managerv1alpha1.FailOpenClosed
+	}
+	recorded := d.Record.Openings[len(d.Record.Openings)-1]
+	if !recorded.From.Equal(&d.current().From) {
+		return managerv1alpha1.FailOpenClosed
+	}
+	return stateOf(recorded)
+}
+
+var width = map[managerv1alpha1.FailOpenState]int{managerv1alpha1.FailOpenPartly: 1, managerv1alpha1.FailOpenAll: 2}
+
+func narrower(a, b managerv1alpha1.FailOpenState) managerv1alpha1.FailOpenState {
+	if width[a] <= width[b] {
+		return a
+	}
+	return b
+}
+
+func wider(a, b managerv1alpha1.FailOpenState) managerv1alpha1.FailOpenState {
+	if width[a] >= width[b] {
+		return a
+	}
+	return b
+}

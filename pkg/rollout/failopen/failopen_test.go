@@ -1,0 +1,375 @@
+package failopen
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
+)
+
+var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+// webhook is a webhook with a manager that carries out each decision, unless a test says otherwise.
+type webhook struct {
+	t        *testing.T
+	now      time.Time
+	settings *Settings
+	record   *managerv1alpha1.FailOpen
+	memory   Memory
+	live     managerv1alpha1.FailOpenState
+	backend  Backend
+	changed  bool
+	// alive is what the API server answers, although the caches show no endpoint.
+	alive bool
+	// stuck is set if the configuration cannot be written.
+	stuck bool
+	last  Decision
+}
+
+func newWebhook(t *testing.T) *webhook {
+	return &webhook{t: t, now: noon, live: managerv1alpha1.FailOpenClosed, settings: &Settings{
+		After: 5 * time.Minute, AllAfter: 15 * time.Minute, For: time.Hour, Least: 30 * time.Second, Requests: "nodes",
+	}}
+}
+
+func (w *webhook) decide(confirmed bool) Decision {
+	return Decide(Facts{
+		Now: w.now, Settings: w.settings, Record: w.record.DeepCopy(), Memory: w.memory,
+		Registered: !w.changed, Live: w.live, Backend: w.backend, Confirmed: confirmed,
+	})
+}
+
+// reconcile carries out decisions until nothing changes: it asks, writes the configuration, and then the record.
+func (w *webhook) reconcile() {
+	w.t.Helper()
+	for range 10 {
+		d := w.decide(false)
+		if d.NeedsConfirmation {
+			if d = w.decide(!w.alive); w.alive {
+				w.backend = Ready
+				d = w.decide(false)
+			}
+		}
+		w.last = d
+		same := d.Form == w.live && fmt.Sprint(w.record) == fmt.Sprint(d.Record)
+		if !w.stuck {
+			w.live = d.Form
+		}
+		w.record, w.memory = d.Record, d.Memory
+		if same || w.stuck {
+			return
+		}
+	}
+	w.t.Fatalf("the decisions do not end: %+v", w.record)
+}
+
+// pass lets time pass. The manager reconciles when the decision requires it.
+func (w *webhook) pass(d time.Duration) {
+	w.t.Helper()
+	until := w.now.Add(d)
+	for !w.last.RequeueAt.IsZero() && w.last.RequeueAt.After(w.now) && w.last.RequeueAt.Before(until) {
+		w.now = w.last.RequeueAt
+		w.reconcile()
+	}
+	w.now = until
+	w.reconcile()
+}
+
+func (w *webhook) restart() {
+	w.memory = Memory{}
+	w.reconcile()
+}
+
+func (w *webhook) is(what string, state managerv1alpha1.FailOpenState, openings ...string) {
+	w.t.Helper()
+	installtest.Same(w.t, what+": the configuration", state, w.live)
+	var got []string
+	if w.record != nil {
+		installtest.Same(w.t, what+": the record", state, w.record.State)
+		for _, o := range w.record.Openings {
+			text := o.From.UTC().Format("15:04:05")
+			if o.AllFrom != nil {
+				text += " all " + o.AllFrom.UTC().Format("15:04:05")
+			}
+			got = append(got, strings.TrimSpace(fmt.Sprintf("%s to %s %s", text, o.Until.UTC().Format("15:04:05"), o.ClosedBy)))
+		}
+	}
+	installtest.Same(w.t, what+": the openings", openings, got)
+}
+
+const (
+	closed = managerv1alpha1.FailOpenClosed
+	partly = managerv1alpha1.FailOpenPartly
+	all    = managerv1alpha1.FailOpenAll
+)
+
+func (w *webhook) becomes(b Backend) {
+	w.backend = b
+	w.reconcile()
+}
+
+func TestOpensAndCloses(t *testing.T) {
+	w := newWebhook(t)
+	w.becomes(Unreachable)
+	w.is("at first", closed)
+	w.pass(5*time.Minute - time.Second)
+	w.is("before the time", closed)
+	w.pass(time.Second)
+	w.is("after 5 minutes", partly, "12:05:00 to 13:05:01")
+	w.pass(10*time.Minute - time.Second)
+	w.is("before the time for all", partly, "12:05:00 to 13:05:01")
+	w.pass(time.Second)
+	w.is("after 15 minutes", all, "12:05:00 all 12:15:00 to 13:05:01")
+	w.becomes(Ready)
+	w.is("while an endpoint is ready and nothing proves that it serves", all, "12:05:00 all 12:15:00 to 13:05:01")
+	w.becomes(Serves)
+	w.is("when it serves", closed, "12:05:00 all 12:15:00 to 12:15:01 Served")
+	installtest.Same(t, "open seconds", 601, w.record.OpenSeconds)
+	installtest.Same(t, "since", nil, w.record.UnreachableSince)
+}
+
+func TestCloses(t *testing.T) {
+	for name, test := range map[string]struct {
+		change func(*webhook)
+		state  managerv1alpha1.FailOpenState
+		by     managerv1alpha1.ClosedBy
+	}{
+		"nothing":              {func(*webhook) {}, partly, ""},
+		"withdrawn":            {func(w *webhook) { w.settings = nil }, closed, managerv1alpha1.ClosedWithdrawn},
+		"changed":              {func(w *webhook) { w.changed = true }, closed, managerv1alpha1.ClosedChanged},
+		"it serves":            {func(w *webhook) { w.backend = Serves }, closed, managerv1alpha1.ClosedServed},
+		"the time is over":     {func(w *webhook) { w.now = w.now.Add(time.Hour) }, closed, managerv1alpha1.ClosedTimeOver},
+		"less time is allowed": {func(w *webhook) { w.settings.For = time.Second; w.now = w.now.Add(time.Second) }, closed, managerv1alpha1.ClosedTimeOver},
+		"an hour later, allowed 2h": {func(w *webhook) {
+			w.settings.For = 2 * time.Hour
+			w.settings.AllAfter = 0
+			w.now = w.now.Add(time.Hour)
+		}, partly, ""},
+		"the clock goes back": {func(w *webhook) { w.now = w.now.Add(-time.Hour) }, closed, managerv1alpha1.ClosedTimeOver},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWebhook(t)
+			w.becomes(Unreachable)
+			w.pass(5 * time.Minute)
+			w.is("first", partly, "12:05:00 to 13:05:01")
+			test.change(w)
+			w.reconcile()
+			installtest.Same(t, "the configuration", test.state, w.live)
+			installtest.Same(t, "closed by", test.by, w.record.Openings[0].ClosedBy)
+		})
+	}
+}
+
+// An opening of other requests is another opening.
+func TestOtherRequests(t *testing.T) {
+	w := newWebhook(t)
+	w.becomes(Unreachable)
+	w.pass(20 * time.Minute)
+	w.settings.AllAfter = 0
+	w.reconcile()
+	w.is("not for all any more", partly, "12:05:00 all 12:15:00 to 12:20:01 Withdrawn", "12:20:00 to 13:05:01")
+}
+
+func TestNotOpened(t *testing.T) {
+	for name, change := range map[string]func(*webhook){
+		"not allowed":                              func(w *webhook) { w.settings = nil },
+		"changed":                                  func(w *webhook) { w.changed = true },
+		"an endpoint is ready":                     func(w *webhook) { w.backend = Ready },
+		"the API server knows a ready endpoint":    func(w *webhook) { w.alive = true },
+		"the status claims an older outage":        func(w *webhook) { w.memory, w.record = Memory{}, since(noon.Add(-time.Hour)) },
+		"the status claims an outage later":        func(w *webhook) { w.record = since(w.now.Add(time.Hour)); w.memory = Memory{} },
+		"the status claims an opening":             func(w *webhook) { w.memory, w.record = Memory{}, openSince(w.now.Add(-time.Minute)) },
+		"the status claims an opening of the past": func(w *webhook) { w.memory, w.record = Memory{}, openSince(w.now.Add(-48*time.Hour)) },
+		"the status claims a later opening":        func(w *webhook) { w.memory, w.record = Memory{}, openSince(w.now.Add(48*time.Hour)) },
+		"restarted":                                func(w *webhook) { w.memory = Memory{} },
+		"served for a moment":                      func(w *webhook) { w.becomes(Serves); w.backend = Unreachable },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWebhook(t)
+			w.becomes(Unreachable)
+			w.pass(5*time.Minute - time.Second)
+			change(w)
+			w.reconcile()
+			installtest.Same(t, "the configuration at once", closed, w.live)
+			w.now = w.now.Add(time.Second)
+			w.reconcile()
+			installtest.Same(t, "the configuration", closed, w.live)
+			installtest.Same(t, "open", false, w.record.IsOpen())
+		})
+	}
+}
+
+func since(at time.Time) *managerv1alpha1.FailOpen {
+	return &managerv1alpha1.FailOpen{State: closed, UnreachableSince: new(metav1.NewTime(at))}
+}
+
+func openSince(at time.Time) *managerv1alpha1.FailOpen {
+	return &managerv1alpha1.FailOpen{State: all, UnreachableSince: new(metav1.NewTime(at)), Openings: []managerv1alpha1.Opening{
+		{From: metav1.NewTime(at), AllFrom: new(metav1.NewTime(at)), Until: new(metav1.NewTime(at.Add(100 * time.Hour))), Requests: "nodes"},
+	}}
+}
+
+// Without the answer of the API server, a decision opens nothing.
+func TestNeedsConfirmation(t *testing.T) {
+	w := newWebhook(t)
+	w.becomes(Unreachable)
+	w.now = w.now.Add(5 * time.Minute)
+	d := w.decide(false)
+	installtest.Same(t, "asks", true, d.NeedsConfirmation)
+	installtest.Same(t, "open", false, d.Record.IsOpen())
+	d = w.decide(true)
+	installtest.Same(t, "asks again", false, d.NeedsConfirmation)
+	installtest.Same(t, "the record", partly, d.Record.State)
+	installtest.Same(t, "the configuration until the record is written", closed, d.Form)
+}
+
+// A configuration that cannot be written is reported as it is.
+func TestNotWritten(t *testing.T) {
+	w := newWebhook(t)
+	w.becomes(Unreachable)
+	w.pass(5 * time.Minute)
+	w.settings.AllAfter, w.stuck = 0, true
+	w.pass(2 * time.Hour)
+	w.is("while it cannot be closed", partly, "12:05:00 to 13:05:01")
+	w.stuck = false
+	w.pass(time.Second)
+	w.is("at last", closed, "12:05:00 to 14:05:01 TimeOver")
+}
+
+// After an opening that ended by time, the backend must have served.
+func TestAfterTimeOver(t *testing.T) {
+	w := newWebhook(t)
+	w.becomes(Unreachable)
+	w.pass(48 * time.Hour)
+	w.is("two days later", closed, "12:05:00 all 12:15:00 to 13:05:01 TimeOver")
+	w.becomes(Ready)
+	w.becomes(Unreachable)
+	w.pass(time.Hour)
+	w.is("an endpoint was ready", closed, "12:05:00 all 12:15:00 to 13:05:01 TimeOver")
+	w.restart()
+	w.pass(48 * time.Hour)
+	w.is("after a restart", closed, "12:05:00 all 12:15:00 to 13:05:01 TimeOver")
+	w.becomes(Serves)
+	w.becomes(Unreachable)
+	w.pass(5 * time.Minute)
+	installtest.Same(t, "the configuration in the next outage", partly, w.live)
+}
+
+// The time of all openings within 24 hours counts.
+func TestBudget(t *testing.T) {
+	w := newWebhook(t)
+	w.settings.AllAfter = 0
+	for range 200 {
+		w.becomes(Unreachable)
+		w.pass(5*time.Minute + 20*time.Second)
+		w.becomes(Serves)
+		w.pass(10 * time.Second)
+	}
+	for at := noon; at.Before(w.now); at = at.Add(10 * time.Second) {
+		d := decision{Facts: w.facts(), openings: w.record.Openings}
+		if used := d.used(at); used > w.settings.For {
+			t.Fatalf("%s in the 24 hours before %s", used, at)
+		}
+	}
+	installtest.Same(t, "the number of openings in the status", mostOpenings, len(w.record.Openings))
+	if total := time.Duration(w.record.OpenSeconds) * time.Second; total < 59*time.Minute || total > time.Hour+time.Minute {
+		t.Errorf("open for %s in all", total)
+	}
+}
+
+func (w *webhook) facts() Facts { return Facts{Now: w.now, Settings: w.settings} }
+
+// The openings in the status are an administrator's record. A client that empties them gains no time.
+func TestEditedRecord(t *testing.T) {
+	w := newWebhook(t)
+	w.becomes(Unreachable)
+	w.pass(50 * time.Minute)
+	w.becomes(Serves)
+	w.record = nil
+	w.becomes(Unreachable)
+	w.pass(2 * time.Hour)
+	w.is("without the record", closed, "12:05:00 all 12:15:00 to 12:50:01 Served", "12:55:00 all 13:05:00 to 13:10:00 TimeOver")
+	w.record.Openings = nil
+	w.pass(time.Second)
+	w.is("without the openings", closed, "12:05:00 all 12:15:00 to 12:50:01 Served", "12:55:00 all 13:05:00 to 13:10:00 TimeOver")
+}
+
+// An edit during an opening neither widens nor prolongs it, and does not end it.
+func TestEditedWhileOpen(t *testing.T) {
+	for name, edit := range map[string]func(*managerv1alpha1.FailOpen){
+		"widened":       func(r *managerv1alpha1.FailOpen) { r.Openings[0].AllFrom, r.State = new(metav1.NewTime(noon)), all },
+		"prolonged":     func(r *managerv1alpha1.FailOpen) { r.Openings[0].Until = new(metav1.NewTime(noon.Add(48 * time.Hour))) },
+		"emptied":       func(r *managerv1alpha1.FailOpen) { *r = managerv1alpha1.FailOpen{State: closed} },
+		"an older one":  func(r *managerv1alpha1.FailOpen) { r.UnreachableSince = new(metav1.NewTime(noon.Add(-time.Hour))) },
+		"other request": func(r *managerv1alpha1.FailOpen) { r.Openings[0].Requests = "true" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWebhook(t)
+			w.becomes(Unreachable)
+			w.pass(6 * time.Minute)
+			edit(w.record)
+			w.reconcile()
+			w.is("after the edit", partly, "12:05:00 to 13:05:01")
+			w.pass(9 * time.Minute)
+			w.is("at its time", all, "12:05:00 all 12:15:00 to 13:05:01")
+		})
+	}
+}
+
+func TestRestart(t *testing.T) {
+	w := newWebhook(t)
+	w.becomes(Unreachable)
+	w.pass(6 * time.Minute)
+	w.now = w.now.Add(time.Minute)
+	w.restart()
+	w.is("an opening in the configuration lasts", partly, "12:05:00 to 13:05:01")
+	w.pass(9 * time.Minute)
+	w.is("it is widened by what the new process has observed", partly, "12:05:00 to 13:05:01")
+	w.pass(6 * time.Minute)
+	w.is("then", all, "12:05:00 all 12:22:00 to 13:05:01")
+	w.memory, w.live = Memory{}, closed
+	w.reconcile()
+	w.is("a status whose configuration is closed opens nothing", closed, "12:05:00 all 12:22:00 to 12:22:01 Changed")
+}
+
+func TestClock(t *testing.T) {
+	w := newWebhook(t)
+	w.becomes(Unreachable)
+	w.now = w.now.Add(-time.Hour)
+	w.reconcile()
+	w.pass(time.Minute)
+	w.is("an hour back", closed)
+	w.pass(2 * time.Hour)
+	installtest.Same(t, "later", true, len(w.record.Openings) > 0)
+}
+
+// Nothing is written while nothing changes.
+func TestStable(t *testing.T) {
+	w := newWebhook(t)
+	w.becomes(Unreachable)
+	w.pass(20 * time.Minute)
+	before := w.record.DeepCopy()
+	for range 100 {
+		w.now = w.now.Add(123 * time.Millisecond)
+		w.reconcile()
+	}
+	installtest.Same(t, "the record", before, w.record)
+}
+
+// Another client closes the configuration: the manager repairs it, and the record continues.
+func TestRepaired(t *testing.T) {
+	w := newWebhook(t)
+	w.becomes(Unreachable)
+	w.pass(6 * time.Minute)
+	w.live = closed
+	w.reconcile()
+	w.is("repaired", partly, "12:05:00 to 13:05:01")
+	w.live = all
+	w.reconcile()
+	w.is("repaired again", partly, "12:05:00 to 13:05:01")
+}

@@ -1,0 +1,196 @@
+package rollout
+
+import (
+	"testing"
+	"time"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/webhookconfig"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/failopen"
+)
+
+// reconcileOpenings reconciles until a plan has no steps and asks for nothing: it confirms, and remembers.
+func (c *cluster) reconcileOpenings() {
+	c.t.Helper()
+	for range 10 {
+		c.FailOpen.Recorded = []managerv1alpha1.WebhookRolloutStatus{*c.Previous.DeepCopy()}
+		c.FailOpen.Confirmed = map[string]bool{}
+		if plan := c.next(); len(plan.Confirm) > 0 {
+			c.FailOpen.Confirmed[plan.Confirm[0]] = true
+		}
+		plan := c.reconcile()
+		c.FailOpen.Memories = map[csvspec.Identity]failopen.Memory{}
+		for webhook, decision := range plan.FailOpen {
+			c.FailOpen.Memories[webhook] = decision.Memory
+		}
+		if len(plan.Steps)+len(plan.Confirm) == 0 && plan.Requeue.At.Sub(c.now) != 200*time.Millisecond {
+			return
+		}
+		c.wait(time.Second)
+	}
+	c.t.Fatal("the plans do not end")
+}
+
+// lost returns a cluster whose webhook opens after a minute for some requests, and after an hour for all. Its backend is lost.
+func lost(t *testing.T) *cluster {
+	t.Helper()
+	c := installed(t, webhookOf("manager", func(d *operatorsv1alpha1.WebhookDescription) { d.TimeoutSeconds = new(int32(7)) }))
+	c.Config.Subscription = "shop"
+	c.Config.Annotations = map[string]string{
+		wellknown.AnnotationFailOpenAfter: "1m", wellknown.AnnotationFailOpenAllAfter: "1h", wellknown.AnnotationFailOpenFor: "5h",
+	}
+	c.reconcileOpenings()
+	c.Observed.Slices = map[string][]*discoveryv1.EndpointSlice{}
+	c.reconcileOpenings()
+	return c
+}
+
+func opened(t *testing.T, after time.Duration) *cluster {
+	t.Helper()
+	c := lost(t)
+	c.wait(after)
+	c.reconcileOpenings()
+	return c
+}
+
+func (c *cluster) openState() managerv1alpha1.FailOpenState {
+	return webhookconfig.OpenState(c.validating("manager"))
+}
+
+func (c *cluster) failOpen() *managerv1alpha1.FailOpen {
+	return c.Previous.Deployments[0].Webhooks[0].FailOpen
+}
+
+func TestOpensAfterATime(t *testing.T) {
+	c := opened(t, 30*time.Second)
+	installtest.Same(t, "after 30s", managerv1alpha1.FailOpenClosed, c.openState())
+	c = opened(t, time.Minute)
+	installtest.Same(t, "after a minute", managerv1alpha1.FailOpenPartly, c.openState())
+	live := c.validating("manager").Webhooks
+	installtest.Same(t, "the number of webhooks", 2, len(live))
+	installtest.Same(t, "failurePolicy", []admissionregistrationv1.FailurePolicyType{"Fail", "Ignore"}, []admissionregistrationv1.FailurePolicyType{*live[0].FailurePolicy, *live[1].FailurePolicy})
+	installtest.Same(t, "the recorded requests", render.FirstRequests("shop", nil), c.failOpen().Openings[0].Requests)
+	c.wait(time.Hour)
+	c.reconcileOpenings()
+	installtest.Same(t, "after an hour", managerv1alpha1.FailOpenAll, c.openState())
+	installtest.Same(t, "the number of webhooks for all", 1, len(c.validating("manager").Webhooks))
+	c.wait(5 * time.Hour)
+	c.reconcileOpenings()
+	installtest.Same(t, "after five more hours", managerv1alpha1.FailOpenClosed, c.openState())
+	installtest.Same(t, "the timeout", 7, *c.validating("manager").Webhooks[0].TimeoutSeconds)
+	installtest.Same(t, "closed by", managerv1alpha1.ClosedTimeOver, c.failOpen().Openings[0].ClosedBy)
+}
+
+func TestOpenUntilItServes(t *testing.T) {
+	c := opened(t, time.Minute)
+	c.answer = refuses
+	c.serve("manager", "10.0.0.1")
+	c.reconcileOpenings()
+	installtest.Same(t, "while the endpoint refuses", managerv1alpha1.FailOpenPartly, c.openState())
+	c.answer = serves
+	c.wait(time.Minute)
+	c.reconcileOpenings()
+	installtest.Same(t, "when it serves", managerv1alpha1.FailOpenClosed, c.openState())
+	installtest.Same(t, "closed by", managerv1alpha1.ClosedServed, c.failOpen().Openings[0].ClosedBy)
+}
+
+// What the manager maintains stays open or is closed, and never is more open than before.
+func TestOpenAndMaintained(t *testing.T) {
+	for name, test := range map[string]struct {
+		change func(*cluster)
+		state  managerv1alpha1.FailOpenState
+		by     managerv1alpha1.ClosedBy
+	}{
+		"a requirement is not met":  {obstacles["a requirement"].put, managerv1alpha1.FailOpenPartly, ""},
+		"no scope":                  {obstacles["no scope"].put, managerv1alpha1.FailOpenClosed, managerv1alpha1.ClosedWithdrawn},
+		"an invalid description":    {obstacles["an invalid description"].put, managerv1alpha1.FailOpenClosed, managerv1alpha1.ClosedWithdrawn},
+		"the deletion waits":        {func(c *cluster) { c.DeletionBlocked = true }, managerv1alpha1.FailOpenClosed, managerv1alpha1.ClosedWithdrawn},
+		"the annotations are wrong": {func(c *cluster) { c.Config.Annotations[wellknown.AnnotationFailOpenFor] = "x" }, managerv1alpha1.FailOpenClosed, managerv1alpha1.ClosedWithdrawn},
+		"the author changes it": {func(c *cluster) {
+			c.CSV = c.CSV.DeepCopy()
+			c.CSV.Spec.WebhookDefinitions[0].TimeoutSeconds = new(int32(8))
+		}, managerv1alpha1.FailOpenClosed, managerv1alpha1.ClosedChanged},
+		"no scope, and no Deployment": {func(c *cluster) {
+			obstacles["no scope"].put(c)
+			delete(c.Observed.Deployments, "manager")
+		}, managerv1alpha1.FailOpenClosed, managerv1alpha1.ClosedWithdrawn},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := opened(t, time.Minute)
+			test.change(c)
+			c.reconcileOpenings()
+			installtest.Same(t, "the configuration", test.state, c.openState())
+			installtest.Same(t, "closed by", test.by, c.failOpen().Openings[0].ClosedBy)
+		})
+	}
+}
+
+// A rotation gives both webhooks the CA, and drift of one is repaired.
+func TestOpenAndTrusted(t *testing.T) {
+	c := opened(t, time.Minute)
+	c.trust.CABundle, c.trust.Generation = []byte("two CAs"), 2
+	c.reconcileOpenings()
+	for _, w := range c.validating("manager").Webhooks {
+		installtest.Same(t, "the caBundle of "+w.Name, "two CAs", string(w.ClientConfig.CABundle))
+	}
+	live := c.validating("manager").DeepCopy()
+	live.Webhooks[1].MatchConditions = nil
+	c.store(live)
+	c.reconcileOpenings()
+	installtest.Same(t, "the conditions", 1, len(c.validating("manager").Webhooks[1].MatchConditions))
+	obstacles["no scope"].put(c)
+	c.trust.CABundle, c.trust.Generation = []byte("three CAs"), 3
+	c.reconcileOpenings()
+	installtest.Same(t, "closed", managerv1alpha1.FailOpenClosed, c.openState())
+	installtest.Same(t, "the caBundle when it is closed", "three CAs", string(c.validating("manager").Webhooks[0].ClientConfig.CABundle))
+}
+
+// A registration that stays as olm-operator made it is opened and closed, and stays so otherwise.
+func TestOpenWhileHeld(t *testing.T) {
+	c := lost(t)
+	live := c.validating("manager").DeepCopy()
+	live.Webhooks[0].MatchPolicy = new(admissionregistrationv1.Exact)
+	c.store(live)
+	c.adopted = true
+	c.wait(time.Minute)
+	c.reconcileOpenings()
+	installtest.Same(t, "the state", managerv1alpha1.FailOpenPartly, c.openState())
+	for _, w := range c.validating("manager").Webhooks {
+		installtest.Same(t, "matchPolicy", admissionregistrationv1.Exact, *w.MatchPolicy)
+	}
+	c.serve("manager", "10.0.0.1")
+	c.reconcileOpenings()
+	installtest.Same(t, "when it serves", live.Webhooks, c.validating("manager").Webhooks)
+}
+
+func TestConversionNeverOpens(t *testing.T) {
+	c := lost(t)
+	c.CSV = c.CSV.DeepCopy()
+	c.CSV.Spec.WebhookDefinitions[0].Type = operatorsv1alpha1.ConversionWebhook
+	installtest.Same(t, "webhooks that may open", 0, len(c.Config.FailOpen(c.CSV).ByWebhook))
+}
+
+// The openings of a replaced version stay in its status until its successor has recorded them.
+func TestAwaitsOpenings(t *testing.T) {
+	c := opened(t, time.Minute)
+	recorded := &managerv1alpha1.WebhookRollout{Status: *c.Previous.DeepCopy()}
+	other := c.CSV.DeepCopy()
+	other.Spec.WebhookDefinitions[0].GenerateName = "other.example.com"
+	without := recorded.DeepCopy()
+	without.Status.Deployments[0].Webhooks[0].FailOpen = nil
+	installtest.Same(t, "without a record", true, AwaitsOpenings(c.Previous, c.CSV, nil))
+	installtest.Same(t, "without the openings", true, AwaitsOpenings(c.Previous, c.CSV, without))
+	installtest.Same(t, "with the openings", false, AwaitsOpenings(c.Previous, c.CSV, recorded))
+	installtest.Same(t, "of another webhook", false, AwaitsOpenings(c.Previous, other, nil))
+	installtest.Same(t, "without openings", false, AwaitsOpenings(without.Status, c.CSV, nil))
+	installtest.Same(t, "of a deleted successor", false, AwaitsOpenings(c.Previous, nil, nil))
+}
