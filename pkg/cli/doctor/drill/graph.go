@@ -100,7 +100,17 @@ func (b *builder) connect() error {
 			return err
 		}
 	}
+	b.callOutside()
 	return nil
+}
+
+// callOutside marks the webhooks and APIServices at Services that are not of the cluster.
+func (b *builder) callOutside() {
+	for _, i := range b.webhooks {
+		for _, n := range b.parts[i].needs {
+			b.parts[i].outside = slices.ContainsFunc(n.any, func(service int) bool { return b.parts[service].outside })
+		}
+	}
 }
 
 func (b *builder) connectControlPlane() error {
