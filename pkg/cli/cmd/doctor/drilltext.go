@@ -98,8 +98,9 @@ func printStuck(to output.Writer, s drill.Stuck, state string) {
 	}
 }
 
+// printWaits prints a part and what it waits for. The indentation is part of formats.
 func printWaits(to output.Writer, indent string, s drill.Stuck) {
-	to.Printf("%s%s\n", indent, named([]drill.Part{s.Part}))
+	to.Printf(indent+"%s\n", named([]drill.Part{s.Part}))
 	var last string
 	for _, w := range s.Waits {
 		text := w.Because
@@ -112,7 +113,7 @@ func printWaits(to output.Writer, indent string, s drill.Stuck) {
 			text += " " + named(w.For)
 		}
 		if text != last {
-			to.Printf("%s  %s\n", indent, text)
+			to.Printf(indent+"  %s\n", text)
 		}
 		last = text
 	}

@@ -51,6 +51,12 @@ func leavingOut(s *metav1.LabelSelector, key string, values ...string) *metav1.L
 	if s != nil {
 		selector = s.DeepCopy()
 	}
+	for i, e := range selector.MatchExpressions {
+		if e.Key == key && e.Operator == metav1.LabelSelectorOpNotIn {
+			selector.MatchExpressions[i].Values = append(e.Values, values...)
+			return selector
+		}
+	}
 	selector.MatchExpressions = append(selector.MatchExpressions, metav1.LabelSelectorRequirement{
 		Key: key, Operator: metav1.LabelSelectorOpNotIn, Values: values,
 	})
