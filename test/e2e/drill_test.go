@@ -149,3 +149,22 @@ func refusals(e *env, namespace string) int32 {
 	}
 	return times
 }
+
+// predictsARestart runs the commands of docs/admin that predict what returns, with a cluster and without one. Other tests
+// can have webhooks that keep something from returning.
+func (g *guide) predictsARestart() {
+	g.Helper()
+	folder := g.TempDir()
+	for _, command := range [][]string{
+		{"kubectl webhooks doctor drill"},
+		{"kubectl webhooks doctor drill -o yaml"},
+		{"kubectl webhooks doctor drill -o mermaid", "drill.mmd", folder + "/drill.mmd"},
+		{"kubectl get nodes,namespaces", "registrations.yaml", folder + "/registrations.yaml"},
+		{"kubectl get -A leases", "workloads.yaml", folder + "/workloads.yaml"},
+		{"kubectl webhooks doctor drill --dump", "registrations.yaml", folder + "/registrations.yaml", "workloads.yaml", folder + "/workloads.yaml"},
+	} {
+		if said, exit := g.try(command[0], command[1:]...); exit != 0 && exit != 2 {
+			g.Errorf("%s: exit code %d\n%s", command[0], exit, said)
+		}
+	}
+}

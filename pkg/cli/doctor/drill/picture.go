@@ -135,7 +135,7 @@ func (d *drawing) group(parts []int) {
 	d.node(fmt.Sprintf("%d workloads in Namespace %s", len(parts), first.Namespace), parts...)
 }
 
-// edges adds the needs between nodes: those with a request, those behind a webhook, and those that are not met.
+// edges adds the needs between nodes that have a request, that are behind a webhook, or that are not met.
 func (d *drawing) edges() {
 	type pair struct{ from, to int }
 	texts := map[pair][]string{}

@@ -6,13 +6,13 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 )
 
-// Solution is a set of changes after which the parts of a cycle, or those that wait for a dead end, return.
+// Solution is a set of changes after which the parts of a cycle, or the parts that wait for a dead end, return.
 type Solution struct {
 	Changes []Change `json:"changes"`
 	// Smallest reports that no set with fewer changes is enough. For many webhooks only a set is searched from which no
 	// change can be left out.
 	Smallest bool `json:"smallest"`
-	// Alternatives are other sets of as many changes, those that let fewer requests pass unseen first.
+	// Alternatives are other sets of as many changes. The first ones leave out the fewest requests.
 	Alternatives [][]Change `json:"alternatives"`
 }
 

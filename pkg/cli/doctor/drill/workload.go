@@ -31,7 +31,7 @@ type workload struct {
 	lost bool
 }
 
-// workloads are those that have pods, in the order of their names.
+// workloads are the workloads with pods, in the order of their names.
 func (s Snapshot) workloads() []workload {
 	all := slices.Concat(s.deployments(), s.statefulSets(), s.daemonSets(), s.ownedPods())
 	slices.SortFunc(all, func(a, b workload) int { return strings.Compare(a.String(), b.String()) })
@@ -196,7 +196,7 @@ func podOf(template corev1.PodTemplateSpec, kind schema.GroupKind, owner *metav1
 	return pod
 }
 
-// requests are those that a pod needs to become ready.
+// requests are the requests that a pod needs to become ready.
 func (s Snapshot) requests(w workload, node string) []request {
 	create := creating(pods, &w.pod, w.by)
 	create.someUser = w.someUser
