@@ -37,9 +37,9 @@ type Change struct {
 	Command string `json:"command,omitempty"`
 
 	namespaces []string
-	key, value string // of a label
+	key        string   // of a label
+	values     []string // of the label
 	condition  string
-	weight     int
 }
 
 // covers reports whether the webhook does not keep a request waiting any more after the change.
@@ -48,8 +48,7 @@ func (c Change) covers(r request) bool {
 	case NamespaceSelector:
 		return slices.Contains(c.namespaces, r.namespace())
 	case ObjectSelector:
-		value, labelled := r.object.GetLabels()[c.key]
-		return labelled && value == c.value
+		return slices.Contains(c.values, r.object.GetLabels()[c.key])
 	case MatchCondition:
 		return slices.Contains(r.user.Groups, nodesGroup) && c.condition == notNodes || slices.Contains(c.namespaces, r.namespace())
 	default:
@@ -99,37 +98,57 @@ func (c changer) changesOf(webhook int, blocked []request) []Change {
 	}
 	var all []Change
 	if len(namespaces) > 0 {
-		all = append(all, Change{Kind: NamespaceSelector, Webhook: w, namespaces: namespaces, weight: len(namespaces)})
+		all = append(all, Change{Kind: NamespaceSelector, Webhook: w, namespaces: namespaces})
 	}
-	for _, r := range blocked {
-		if key, value, labelled := distinctive(r.object.GetLabels()); labelled && r.namespace() != "" {
-			all = append(all, Change{Kind: ObjectSelector, Webhook: w, key: key, value: value, weight: 2})
-		}
+	if key, values := distinctive(blocked); len(values) > 0 {
+		all = append(all, Change{Kind: ObjectSelector, Webhook: w, key: key, values: values})
 	}
 	if slices.ContainsFunc(blocked, func(r request) bool { return slices.Contains(r.user.Groups, nodesGroup) }) {
-		all = append(all, Change{Kind: MatchCondition, Webhook: w, condition: notNodes, weight: 3})
+		all = append(all, Change{Kind: MatchCondition, Webhook: w, condition: notNodes})
 	}
-	all = append(all, Change{Kind: FailurePolicy, Webhook: w, weight: 9})
-	return lists.Unique(all, func(c Change) string { return string(c.Kind) + c.key + "=" + c.value })
+	return append(all, Change{Kind: FailurePolicy, Webhook: w})
 }
 
 // declared are the changes of a webhook that a ClusterServiceVersion declares: the manager reverts changes of the configuration.
 func (r registered) declared(w Part, namespaces []string) []Change {
-	all := []Change{{Kind: DisabledWebhooks, Webhook: w, weight: 8}}
+	all := []Change{{Kind: DisabledWebhooks, Webhook: w}}
 	if len(namespaces) > 0 {
-		all = append(all, Change{Kind: MatchCondition, Webhook: w, namespaces: namespaces, weight: 2 + len(namespaces)})
+		all = append(all, Change{Kind: MatchCondition, Webhook: w, namespaces: namespaces})
 	}
 	return all
 }
 
-// distinctive returns the label by which an objectSelector can leave out an object and few others.
-func distinctive(labels map[string]string) (key, value string, found bool) {
-	for _, key := range append([]string{"app.kubernetes.io/name", "app", "k8s-app"}, slices.Sorted(maps.Keys(labels))...) {
-		if value := labels[key]; value != "" && !strings.HasSuffix(key, "-hash") && !strings.HasPrefix(key, "kubernetes.io/") {
-			return key, value, true
+// distinctive returns a label by which an objectSelector can leave out objects of requests and few others, with its values.
+func distinctive(blocked []request) (key string, values []string) {
+	for _, r := range blocked {
+		labels := r.object.GetLabels()
+		for _, one := range append([]string{"app.kubernetes.io/name", "app", "k8s-app"}, slices.Sorted(maps.Keys(labels))...) {
+			value := labels[one]
+			isOfController := strings.HasSuffix(one, "-hash") || strings.HasPrefix(one, "kubernetes.io/")
+			if value == "" || isOfController || key != "" && key != one {
+				continue
+			}
+			key, values = one, append(values, value)
+			break
 		}
 	}
-	return "", "", false
+	return key, lists.Sorted(lists.Distinct(values))
+}
+
+// weight is greater for a change that lets more requests pass unseen.
+func (c Change) weight() int {
+	switch c.Kind {
+	case NamespaceSelector:
+		return len(c.namespaces)
+	case ObjectSelector:
+		return 1 + len(c.values)
+	case MatchCondition:
+		return 3 + len(c.namespaces)
+	case DisabledWebhooks:
+		return 100
+	default:
+		return 101
+	}
 }
 
 // described fills in what the change is for people.
@@ -145,7 +164,7 @@ func (r registered) described(c Change) Change {
 	case NamespaceSelector:
 		c.What, c.Where = "leave out "+names, field("namespaceSelector")
 	case ObjectSelector:
-		c.What, c.Where = fmt.Sprintf("leave out objects with the label %s=%s", c.key, c.value), field("objectSelector")
+		c.What, c.Where = fmt.Sprintf("leave out objects with the label %s=%s", c.key, strings.Join(c.values, ", ")), field("objectSelector")
 	case FailurePolicy:
 		c.What, c.Where = "let requests pass that the webhook does not answer", field("failurePolicy")
 	case DisabledWebhooks:
@@ -169,7 +188,7 @@ func (r registered) described(c Change) Change {
 func compare(a, b []Change) int {
 	weight := func(all []Change) (sum int) {
 		for _, c := range all {
-			sum += c.weight
+			sum += c.weight()
 		}
 		return sum
 	}

@@ -25,7 +25,7 @@ func (r registered) patch(c Change) []operation {
 	case NamespaceSelector:
 		return append(all, operation{"add", at + "namespaceSelector", leavingOut(r.webhook.NamespaceSelector, corev1.LabelMetadataName, c.namespaces...)})
 	case ObjectSelector:
-		return append(all, operation{"add", at + "objectSelector", leavingOut(r.webhook.ObjectSelector, c.key, c.value)})
+		return append(all, operation{"add", at + "objectSelector", leavingOut(r.webhook.ObjectSelector, c.key, c.values...)})
 	case FailurePolicy:
 		return append(all, operation{"add", at + "failurePolicy", admissionregistrationv1.Ignore})
 	case MatchCondition:

@@ -315,7 +315,9 @@ func changed(t *testing.T, objects []unstructured.Unstructured, changes []Change
 		_, text, _ := strings.Cut(c.Command, "-p '")
 		var patch []operation
 		installtest.Must(t, json.Unmarshal([]byte(strings.TrimSuffix(text, "'")), &patch))
-		i := slices.IndexFunc(objects, func(o unstructured.Unstructured) bool { return o.GetKind() == c.Webhook.Kind && o.GetName() == c.Webhook.Name })
+		i := slices.IndexFunc(objects, func(o unstructured.Unstructured) bool {
+			return o.GetKind() == c.Webhook.Kind && o.GetName() == c.Webhook.Name
+		})
 		webhooks := objects[i].Object["webhooks"].([]any)
 		for _, op := range patch {
 			field := strings.TrimPrefix(op.Path, "/webhooks/0/")

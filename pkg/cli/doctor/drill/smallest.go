@@ -33,8 +33,16 @@ type search struct {
 	target     []int
 	down       []int // they do not return
 	all        []Change
-	tries      int
-	found      [][]Change
+	// waits has, for each part of the target, what it waits for, and the changes after which it does not.
+	waits [][]waiting
+	tries int
+	found [][]Change
+}
+
+// waiting is a need that only other parts of the target meet, and the changes of all that cover it.
+type waiting struct {
+	of    []int
+	cover []bool
 }
 
 func (c changer) solve(target, down []int) Solution {
@@ -44,11 +52,12 @@ func (c changer) solve(target, down []int) Solution {
 			s.all = append(s.all, c.changesOf(i, blocked)...)
 		}
 	}
+	s.waits = s.waitsAfter(s.all)
 	if !s.enough(s.all) {
 		return Solution{}
 	}
 	for size := 1; size <= len(s.all) && len(s.found) == 0 && s.tries < maxTries; size++ {
-		s.try(nil, 0, size)
+		s.try(make([]bool, len(s.all)), 0, size)
 	}
 	smallest := len(s.found) > 0
 	if !smallest {
@@ -74,23 +83,35 @@ func (s *search) blocked(webhook int) []request {
 }
 
 // try tries all sets with a number of further changes, from an index on.
-func (s *search) try(chosen []Change, from, more int) {
+func (s *search) try(chosen []bool, from, more int) {
 	if more == 0 {
 		s.tries++
-		if s.enough(chosen) {
-			s.found = append(s.found, slices.Clone(chosen))
+		if s.returns(s.waits, chosen) {
+			s.found = append(s.found, s.these(chosen))
 		}
 		return
 	}
 	for i := from; i <= len(s.all)-more && s.tries < maxTries && len(s.found) < maxFound; i++ {
-		s.try(append(chosen, s.all[i]), i+1, more-1)
+		chosen[i] = true
+		s.try(chosen, i+1, more-1)
+		chosen[i] = false
 	}
+}
+
+func (s *search) these(chosen []bool) []Change {
+	var all []Change
+	for i, c := range s.all {
+		if chosen[i] {
+			all = append(all, c)
+		}
+	}
+	return all
 }
 
 // irreducible leaves out what is not needed, the changes that let most requests pass first.
 func (s *search) irreducible() []Change {
 	left := slices.Clone(s.all)
-	slices.SortStableFunc(left, func(a, b Change) int { return b.weight - a.weight })
+	slices.SortStableFunc(left, func(a, b Change) int { return b.weight() - a.weight() })
 	for i := 0; i < len(left); {
 		without := slices.Delete(slices.Clone(left), i, i+1)
 		if s.enough(without) {
@@ -104,28 +125,57 @@ func (s *search) irreducible() []Change {
 
 // enough reports whether the target returns after some changes, if everything else does.
 func (s *search) enough(changes []Change) bool {
-	waits := map[int]bool{}
-	mark(waits, s.target)
-	mark(waits, s.down)
-	covered := func(n need) bool {
-		return n.request != nil && slices.ContainsFunc(changes, func(c Change) bool {
-			return slices.ContainsFunc(n.any, func(i int) bool { return s.parts[i].Part == c.Webhook }) && c.covers(*n.request)
-		})
+	every := make([]bool, len(changes))
+	for i := range every {
+		every[i] = true
 	}
-	met := func(n need) bool {
-		return len(n.any) == 0 || slices.ContainsFunc(n.any, func(i int) bool { return !waits[i] })
+	return s.returns(s.waitsAfter(changes), every)
+}
+
+// waitsAfter returns for what the parts of the target wait, with the changes that end it.
+func (s *search) waitsAfter(changes []Change) [][]waiting {
+	position := map[int]int{}
+	for at, i := range slices.Concat(s.target, s.down) {
+		position[i] = at
 	}
+	return lists.Map(s.target, func(i int) []waiting {
+		var all []waiting
+		for _, n := range s.missing(i) {
+			of := lists.FilterMap(n.any, func(j int) (int, bool) { at, inside := position[j]; return at, inside })
+			if len(of) == 0 || len(of) < len(n.any) {
+				continue // Something else meets it.
+			}
+			all = append(all, waiting{of, lists.Map(changes, func(c Change) bool {
+				return n.request != nil && c.Webhook == s.parts[n.any[0]].Part && c.covers(*n.request)
+			})})
+		}
+		return all
+	})
+}
+
+// returns reports whether the target returns after the chosen changes.
+func (s *search) returns(waits [][]waiting, chosen []bool) bool {
+	returned := make([]bool, len(s.target)+len(s.down))
+	count := 0
 	for changed := true; changed; {
 		changed = false
-		for _, i := range s.target {
-			open := func(n need) bool { return s.counts(n) && !met(n) && !covered(n) }
-			if waits[i] && !slices.ContainsFunc(s.parts[i].needs, open) {
-				delete(waits, i)
-				changed = true
+		for i, all := range waits {
+			if !returned[i] && !slices.ContainsFunc(all, func(w waiting) bool { return w.open(returned, chosen) }) {
+				returned[i], changed = true, true
+				count++
 			}
 		}
 	}
-	return len(waits) == len(s.down)
+	return count == len(s.target)
+}
+
+func (w waiting) open(returned, chosen []bool) bool {
+	for i, covers := range w.cover {
+		if covers && chosen[i] {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(w.of, func(i int) bool { return returned[i] })
 }
 
 func (s *search) solution(smallest bool) Solution {
@@ -134,19 +184,24 @@ func (s *search) solution(smallest bool) Solution {
 	return Solution{Changes: described[0], Smallest: smallest, Alternatives: described[1:min(len(described), 1+maxAlternatives)]}
 }
 
-// describe leaves out Namespaces that need not be left out, and fills in the texts.
+// describe leaves out Namespaces and labels that need not be left out, and fills in the texts.
 func (s *search) describe(changes []Change) []Change {
 	changes = slices.Clone(changes)
 	for i := range changes {
-		for _, namespace := range changes[i].namespaces {
-			all := changes[i].namespaces
-			changes[i].namespaces = slices.DeleteFunc(slices.Clone(all), func(n string) bool { return n == namespace })
-			changes[i].weight--
-			if !s.enough(changes) {
-				changes[i].namespaces = all
-				changes[i].weight++
-			}
-		}
+		changes[i].namespaces = s.needed(changes, &changes[i].namespaces)
+		changes[i].values = s.needed(changes, &changes[i].values)
 	}
 	return lists.Map(changes, func(c Change) Change { return s.registered[c.Webhook].described(c) })
+}
+
+// needed returns the values of a list, which is part of one of the changes, without which the changes are not enough.
+func (s *search) needed(changes []Change, list *[]string) []string {
+	for _, value := range *list {
+		all := *list
+		*list = slices.DeleteFunc(slices.Clone(all), func(other string) bool { return other == value })
+		if !s.enough(changes) {
+			*list = all
+		}
+	}
+	return *list
 }
