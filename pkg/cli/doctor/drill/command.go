@@ -3,6 +3,7 @@ package drill
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
@@ -53,7 +54,7 @@ func leavingOut(s *metav1.LabelSelector, key string, values ...string) *metav1.L
 	}
 	for i, e := range selector.MatchExpressions {
 		if e.Key == key && e.Operator == metav1.LabelSelectorOpNotIn {
-			selector.MatchExpressions[i].Values = append(e.Values, values...)
+			selector.MatchExpressions[i].Values = slices.Concat(e.Values, values)
 			return selector
 		}
 	}

@@ -7,11 +7,13 @@ import (
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/ptr"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/doctor/explain"
 )
 
@@ -63,39 +65,52 @@ func isNetworkConfiguration(v corev1.Volume) bool {
 	return v.HostPath != nil && (strings.HasPrefix(v.HostPath.Path, "/etc/cni") || strings.HasPrefix(v.HostPath.Path, "/opt/cni"))
 }
 
+// The kinds of the built-in controllers of pods.
+var (
+	deploymentKind  = appsv1.SchemeGroupVersion.WithKind("Deployment").GroupKind()
+	replicaSetKind  = appsv1.SchemeGroupVersion.WithKind("ReplicaSet").GroupKind()
+	statefulSetKind = appsv1.SchemeGroupVersion.WithKind("StatefulSet").GroupKind()
+	daemonSetKind   = appsv1.SchemeGroupVersion.WithKind("DaemonSet").GroupKind()
+	jobKind         = batchv1.SchemeGroupVersion.WithKind("Job").GroupKind()
+)
+
+// partOf names an object that has pods. A kind of another group can have the name of a built-in kind.
+func partOf(kind schema.GroupKind, namespace, name string) Part {
+	text := kind.String()
+	if kind.Group == appsv1.GroupName || kind == jobKind {
+		text = kind.Kind
+	}
+	return Part{Kind: text, Namespace: namespace, Name: name}
+}
+
+// deployments are the Deployments with a ReplicaSet, or without any, and ReplicaSets without a Deployment.
 func (s Snapshot) deployments() []workload {
-	newest := map[string]appsv1.ReplicaSet{} // by the owner, or by the ReplicaSet without one
+	newest := map[Part]appsv1.ReplicaSet{}
 	for _, r := range s.ReplicaSets {
 		if ptr.Deref(r.Spec.Replicas, 1) == 0 {
 			continue
 		}
-		key := "ReplicaSet " + r.Namespace + "/" + r.Name
-		if owner := metav1.GetControllerOf(&r); owner != nil {
-			key = owner.Kind + " " + r.Namespace + "/" + owner.Name
+		owner := partOf(replicaSetKind, r.Namespace, r.Name)
+		if by := metav1.GetControllerOf(&r); by != nil {
+			owner = partOf(groupkind.OfOwner(*by), r.Namespace, by.Name)
 		}
-		other, exists := newest[key]
+		other, exists := newest[owner]
 		if !exists || other.CreationTimestamp.Before(&r.CreationTimestamp) {
-			newest[key] = r
+			newest[owner] = r
 		}
 	}
 	for _, d := range s.Deployments {
-		key := "Deployment " + d.Namespace + "/" + d.Name
-		if _, exists := newest[key]; !exists && ptr.Deref(d.Spec.Replicas, 1) > 0 {
-			newest[key] = appsv1.ReplicaSet{
+		owner := partOf(deploymentKind, d.Namespace, d.Name)
+		if _, exists := newest[owner]; !exists && ptr.Deref(d.Spec.Replicas, 1) > 0 {
+			newest[owner] = appsv1.ReplicaSet{
 				ObjectMeta: metav1.ObjectMeta{Namespace: d.Namespace, Name: d.Name + "-" + suffix},
 				Spec:       appsv1.ReplicaSetSpec{Template: d.Spec.Template},
 			}
 		}
 	}
 	var all []workload
-	for key, r := range newest {
-		kind, name, _ := strings.Cut(key, " ")
-		_, name, _ = strings.Cut(name, "/")
-		group := schema.GroupKind{Group: appsv1.GroupName, Kind: "ReplicaSet"}
-		all = append(all, workload{
-			Part: Part{Kind: kind, Namespace: r.Namespace, Name: name}, owner: group,
-			pod: podOf(r.Spec.Template, group, &r.ObjectMeta), by: s.controller("replicaset-controller"),
-		})
+	for owner, r := range newest {
+		all = append(all, workload{Part: owner, owner: replicaSetKind, pod: podOf(r.Spec.Template, replicaSetKind, &r.ObjectMeta), by: s.controller("replicaset-controller")})
 	}
 	return all
 }
@@ -106,13 +121,12 @@ func (s Snapshot) statefulSets() []workload {
 		if ptr.Deref(set.Spec.Replicas, 1) == 0 {
 			continue
 		}
-		group := schema.GroupKind{Group: appsv1.GroupName, Kind: "StatefulSet"}
-		pod := podOf(set.Spec.Template, group, &set.ObjectMeta)
+		pod := podOf(set.Spec.Template, statefulSetKind, &set.ObjectMeta)
 		pod.GenerateName, pod.Name = "", set.Name+"-0"
 		pod.Labels[appsv1.StatefulSetPodNameLabel], pod.Labels[appsv1.PodIndexLabel] = pod.Name, "0"
 		pod.Labels[appsv1.StatefulSetRevisionLabel] = set.Status.UpdateRevision
 		all = append(all, workload{
-			Part: Part{Kind: "StatefulSet", Namespace: set.Namespace, Name: set.Name}, owner: group,
+			Part: partOf(statefulSetKind, set.Namespace, set.Name), owner: statefulSetKind,
 			pod: pod, by: s.controller("statefulset-controller"),
 		})
 	}
@@ -122,10 +136,9 @@ func (s Snapshot) statefulSets() []workload {
 func (s Snapshot) daemonSets() []workload {
 	var all []workload
 	for _, set := range s.DaemonSets {
-		group := schema.GroupKind{Group: appsv1.GroupName, Kind: "DaemonSet"}
 		all = append(all, workload{
-			Part: Part{Kind: "DaemonSet", Namespace: set.Namespace, Name: set.Name}, owner: group,
-			pod: podOf(set.Spec.Template, group, &set.ObjectMeta), by: s.controller("daemon-set-controller"),
+			Part: partOf(daemonSetKind, set.Namespace, set.Name), owner: daemonSetKind,
+			pod: podOf(set.Spec.Template, daemonSetKind, &set.ObjectMeta), by: s.controller("daemon-set-controller"),
 		})
 	}
 	return all
@@ -163,16 +176,16 @@ func (s Snapshot) ofPod(p corev1.Pod, owner *metav1.OwnerReference) (workload, b
 	if owner == nil {
 		return workload{Part: own, pod: next, lost: true}, true
 	}
-	group, _ := schema.ParseGroupVersion(owner.APIVersion)
-	if group.Group == appsv1.GroupName {
+	kind := groupkind.OfOwner(*owner)
+	if kind.Group == appsv1.GroupName {
 		return workload{}, false
 	}
-	w := workload{Part: Part{Kind: owner.Kind, Namespace: p.Namespace, Name: owner.Name}, owner: schema.GroupKind{Group: group.Group, Kind: owner.Kind}, pod: next}
-	if w.owner == (schema.GroupKind{Group: "batch", Kind: "Job"}) {
+	w := workload{Part: partOf(kind, p.Namespace, owner.Name), owner: kind, pod: next}
+	if kind == jobKind {
 		w.by = s.controller("job-controller")
 		return w, true
 	}
-	w.by, w.someUser = explain.Impersonated("system:serviceaccount:"+p.Namespace+":"+cmp.Or(strings.ToLower(owner.Kind), "unknown"), nil), true
+	w.by, w.someUser = explain.Impersonated("system:serviceaccount:"+p.Namespace+":unknown", nil), true
 	return w, true
 }
 
@@ -252,13 +265,12 @@ func (s Snapshot) usage(namespace string) []request {
 	return all
 }
 
+// countedOfPods are the resources of a quota that a new pod uses.
+var countedOfPods = []corev1.ResourceName{
+	corev1.ResourcePods, "count/pods", corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceRequestsCPU, corev1.ResourceRequestsMemory,
+	corev1.ResourceLimitsCPU, corev1.ResourceLimitsMemory,
+}
+
 func countsPods(q corev1.ResourceQuota) bool {
-	for name := range q.Spec.Hard {
-		switch name {
-		case corev1.ResourcePods, corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceRequestsCPU, corev1.ResourceRequestsMemory,
-			corev1.ResourceLimitsCPU, corev1.ResourceLimitsMemory, "count/pods":
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(countedOfPods, func(name corev1.ResourceName) bool { _, counted := q.Spec.Hard[name]; return counted })
 }
