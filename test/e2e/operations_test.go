@@ -32,7 +32,7 @@ import (
 )
 
 // guidePages are the pages of docs/admin whose commands this package runs.
-var guidePages = []string{"command-line", "troubleshoot", emergencyPage, "operators", "upgrade", "offline", "policies", "some-namespaces", "monitor"}
+var guidePages = []string{"command-line", "troubleshoot", emergencyPage, "operators", "upgrade", "offline", "policies", "some-namespaces", "monitor", "drill"}
 
 // emergencyPage is the page of which every command is run.
 const emergencyPage = "emergency"
@@ -137,6 +137,7 @@ func TestOperationsGuide(t *testing.T) {
 	g.works("kubectl webhooks bundle install ./bundle", "./bundle", v1, "install", "install --yes")
 	contains(g.env, g.works("kubectl webhooks status -n shop"), "v.shop.io", "Registered")
 	g.explainsRequests()
+	g.predictsARestart()
 	g.seesWhatBlocks()
 	g.keepsAWebhookOff()
 	g.leavesTheEmergency()

@@ -21,6 +21,30 @@ import (
 
 // Admission reads what admission depends on: webhooks, policies, their parameters, and what the API server serves.
 func (c *Cluster) Admission(ctx context.Context) (explain.Snapshot, error) {
+	s, err := c.registrations(ctx)
+	if err != nil {
+		return s, err
+	}
+	for _, resource := range []schema.GroupVersionResource{
+		configurations("mutatingadmissionpolicies"), configurations("mutatingadmissionpolicybindings"),
+		configurations("validatingadmissionpolicies"), configurations("validatingadmissionpolicybindings"),
+	} {
+		if err := c.add(ctx, &s, latest(s.Resources, resource)); err != nil {
+			return s, err
+		}
+	}
+	for _, kind := range s.ParamKinds() {
+		if resource, known := s.Find(kind); known {
+			if err := c.add(ctx, &s, resource.GroupVersionResource); err != nil {
+				return s, err
+			}
+		}
+	}
+	return s, nil
+}
+
+// registrations reads what the API server serves, Namespaces, definitions and webhooks.
+func (c *Cluster) registrations(ctx context.Context) (explain.Snapshot, error) {
 	var s explain.Snapshot
 	client, err := Discovery(ctx, c.Config)
 	if err != nil {
@@ -35,18 +59,9 @@ func (c *Cluster) Admission(ctx context.Context) (explain.Snapshot, error) {
 	}
 	for _, resource := range []schema.GroupVersionResource{
 		Namespaces, Definitions, configurations("mutatingwebhookconfigurations"), configurations("validatingwebhookconfigurations"),
-		configurations("mutatingadmissionpolicies"), configurations("mutatingadmissionpolicybindings"),
-		configurations("validatingadmissionpolicies"), configurations("validatingadmissionpolicybindings"),
 	} {
 		if err := c.add(ctx, &s, latest(s.Resources, resource)); err != nil {
 			return s, err
-		}
-	}
-	for _, kind := range s.ParamKinds() {
-		if resource, known := s.Find(kind); known {
-			if err := c.add(ctx, &s, resource.GroupVersionResource); err != nil {
-				return s, err
-			}
 		}
 	}
 	return s, nil

@@ -77,7 +77,7 @@ WARNING; 130 interrupted.`,
 		formats = append(formats, html)
 	}
 	output.Add(cmd, formats...)
-	cmd.AddCommand(newExplainCommand())
+	cmd.AddCommand(newExplainCommand(), newDrillCommand())
 	cmd.Flags().BoolVar(&direct, "direct", false, "dial the addresses of the pods, as API servers do; the default is a port-forward, which also reaches a server that listens only on 127.0.0.1 of its pod")
 	return cmd
 }

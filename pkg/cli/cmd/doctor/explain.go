@@ -153,20 +153,8 @@ func (o explainOptions) fromCluster(ctx context.Context, object *unstructured.Un
 
 func (o explainOptions) fromDumps(object *unstructured.Unstructured) (explain.Explanation, error) {
 	var s explain.Snapshot
-	for _, name := range o.dumps {
-		text, err := os.ReadFile(name) //nolint:gosec // The user names the file.
-		if err != nil {
-			return explain.Explanation{}, err
-		}
-		objects, err := explain.Objects(text)
-		if err != nil {
-			return explain.Explanation{}, fmt.Errorf("%s: %w", name, err)
-		}
-		for _, object := range objects {
-			if err := s.Add(object); err != nil {
-				return explain.Explanation{}, fmt.Errorf("%s: %w", name, err)
-			}
-		}
+	if err := readDumps(o.dumps, s.Add); err != nil {
+		return explain.Explanation{}, err
 	}
 	resource, known := s.Find(object.GroupVersionKind())
 	if namespace := *o.connection.Namespace; object.GetNamespace() == "" && (resource.Namespaced || !known && namespace != "") {

@@ -30,14 +30,16 @@ type result struct {
 	unanswered []Access
 }
 
+// compiled are conditions for any request.
+type compiled struct {
+	evaluator cel.ConditionEvaluator
+	err       error
+}
+
 // evaluate uses the packages of the API server. A failing expression is in err, for each failurePolicy.
-func (c conditions) evaluate(attr *admission.VersionedAttributes, param runtime.Object, access map[Access]bool) result {
-	if len(c.all) == 0 {
-		return result{matches: true}
-	}
-	compiled, err := c.compile()
-	if err != nil {
-		return result{err: err}
+func (c compiled) evaluate(attr *admission.VersionedAttributes, param runtime.Object, access map[Access]bool) result {
+	if c.err != nil {
+		return result{err: c.err}
 	}
 	var unanswered []Access
 	answer := authorizer.AuthorizerFunc(func(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
@@ -54,7 +56,7 @@ func (c conditions) evaluate(attr *admission.VersionedAttributes, param runtime.
 		}
 	})
 	closed := admissionregistrationv1.Fail
-	matcher := matchconditions.NewMatcher(compiled, &closed, "", "", "")
+	matcher := matchconditions.NewMatcher(c.evaluator, &closed, "", "", "")
 	matched := matcher.Match(context.Background(), attr, param, answer)
 	return result{matches: matched.Matches, isFalse: matched.FailedConditionName, err: matched.Error, unanswered: unanswered}
 }
@@ -66,7 +68,7 @@ func (v variable) GetName() string            { return v.Name }
 func (v variable) GetExpression() string      { return v.Expression }
 func (v variable) ReturnTypes() []*celgo.Type { return []*celgo.Type{celgo.AnyType, celgo.DynType} }
 
-func (c conditions) compile() (cel.ConditionEvaluator, error) {
+func (c conditions) compile() compiled {
 	expressions := make([]cel.ExpressionAccessor, 0, len(c.all))
 	for _, condition := range c.all {
 		expressions = append(expressions, (*matchconditions.MatchCondition)(&condition))
@@ -74,12 +76,12 @@ func (c conditions) compile() (cel.ConditionEvaluator, error) {
 	declared := cel.OptionalVariableDeclarations{HasParams: c.hasParams, HasAuthorizer: true}
 	compiler, err := cel.NewCompositedCompiler(environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion()))
 	if err != nil {
-		return nil, err
+		return compiled{err: err}
 	}
 	variables := make([]cel.NamedExpressionAccessor, 0, len(c.variables))
 	for _, v := range c.variables {
 		variables = append(variables, variable(v))
 	}
 	compiler.CompileAndStoreVariables(variables, declared, environment.StoredExpressions)
-	return compiler.CompileCondition(expressions, declared, environment.StoredExpressions), nil
+	return compiled{evaluator: compiler.CompileCondition(expressions, declared, environment.StoredExpressions)}
 }

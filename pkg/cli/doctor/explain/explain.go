@@ -14,10 +14,31 @@ import (
 
 // Explain returns the steps of a request through the webhooks and policies of a cluster. It regards the object as the
 // request has it: a step may change the object for later ones, and the API server sets defaults of built-in kinds.
-func Explain(s Snapshot, r Request) (Explanation, error) {
+func Explain(s Snapshot, r Request) (Explanation, error) { return NewExplainer(s).Explain(r) }
+
+// Explainer explains requests with one snapshot. It compiles the conditions of a webhook or policy once.
+type Explainer struct {
+	snapshot Snapshot
+	registry runtime.EquivalentResourceRegistry
+	// compiled has the conditions of a webhook or of a policy, by the names of the step.
+	compiled map[[3]string]compiled
+}
+
+// NewExplainer returns an Explainer for a snapshot.
+func NewExplainer(s Snapshot) *Explainer {
+	registry := runtime.NewEquivalentResourceRegistryWithIdentity(storedTogether)
+	for _, r := range s.resources() {
+		registry.RegisterKindFor(r.GroupVersionResource, r.Subresource, r.Kind)
+	}
+	return &Explainer{s, registry, map[[3]string]compiled{}}
+}
+
+// Explain does what the function Explain does.
+func (x *Explainer) Explain(r Request) (Explanation, error) {
 	if err := r.validate(); err != nil {
 		return Explanation{}, err
 	}
+	s := x.snapshot
 	attr, err := r.attributes(s)
 	if err != nil {
 		return Explanation{}, err
@@ -25,7 +46,7 @@ func Explain(s Snapshot, r Request) (Explanation, error) {
 	if ns := r.namespace(); r.Resource.Namespaced && !s.hasNamespace(ns) {
 		return Explanation{}, fmt.Errorf("the Namespace %q does not exist: the API server refuses the request before it calls webhooks", ns)
 	}
-	e := newExamination(s, attr)
+	e := x.examine(attr)
 	for _, plugin := range []func() []Step{e.mutatingPolicies, e.mutatingWebhooks, e.validatingPolicies, e.validatingWebhooks} {
 		e.add(plugin())
 	}
@@ -46,6 +67,7 @@ type examination struct {
 	interfaces admission.ObjectInterfaces
 	namespaces namespace.Matcher
 	policies   *matching.Matcher
+	compiled   map[[3]string]compiled
 
 	steps     []Step
 	questions []Access
@@ -53,14 +75,11 @@ type examination struct {
 	refused bool
 }
 
-func newExamination(s Snapshot, attr admission.Attributes) *examination {
-	registry := runtime.NewEquivalentResourceRegistryWithIdentity(storedTogether)
-	for _, r := range s.resources() {
-		registry.RegisterKindFor(r.GroupVersionResource, r.Subresource, r.Kind)
-	}
+func (x *Explainer) examine(attr admission.Attributes) *examination {
+	s := x.snapshot
 	return &examination{
-		Snapshot: s, attr: attr,
-		interfaces: &admission.RuntimeObjectInterfaces{EquivalentResourceMapper: registry},
+		Snapshot: s, attr: attr, compiled: x.compiled,
+		interfaces: &admission.RuntimeObjectInterfaces{EquivalentResourceMapper: x.registry},
 		namespaces: namespace.Matcher{NamespaceLister: namespaces(s.Namespaces)},
 		policies:   matching.NewMatcher(namespaces(s.Namespaces), nil),
 	}
@@ -109,7 +128,11 @@ func (e *examination) conclude(step *Step, c conditions, kind schema.GroupVersio
 	}
 	r := result{matches: true}
 	if len(c.all) > 0 {
-		r = c.evaluate(attr, param, e.Access)
+		name := [3]string{step.Kind, step.Object, step.Name}
+		if _, known := e.compiled[name]; !known {
+			e.compiled[name] = c.compile()
+		}
+		r = e.compiled[name].evaluate(attr, param, e.Access)
 	}
 	e.questions = append(e.questions, r.unanswered...)
 	switch {

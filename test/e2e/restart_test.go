@@ -1,0 +1,83 @@
+package e2e
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
+)
+
+// restarted are the programs of test/cluster that a loss of all pods restarts. They are stopped and continued: the node of
+// test/cluster ends with each of them.
+var restarted = []string{"kubelet", "kube-controller-manager", "kube-scheduler"}
+
+// loseAllPods ends all containers and deletes all pods of the cluster while no controller, scheduler and kubelet runs. It
+// returns the deleted pods. It skips the test on a cluster whose programs are not on this machine.
+func loseAllPods(e *env) sets.Set[types.UID] {
+	e.Helper()
+	var programs []int
+	for _, name := range restarted {
+		pid := programOf(e, name)
+		if pid == 0 {
+			e.Skipf("no %s of test/cluster runs on this machine", name)
+		}
+		programs = append(programs, pid)
+	}
+	for _, pid := range programs {
+		e.must(syscall.Kill(pid, syscall.SIGSTOP))
+		defer func() { e.must(syscall.Kill(pid, syscall.SIGCONT)) }()
+	}
+	for _, pid := range processes(e, func(dir string) bool { return strings.Contains(read(dir, "cgroup"), ":/kubepods/") }) {
+		_ = syscall.Kill(pid, syscall.SIGKILL) // It may have ended with its container.
+	}
+	lost := sets.New[types.UID]()
+	for _, pod := range kube.List(e, kubeClient.CoreV1().Pods(metav1.NamespaceAll), metav1.ListOptions{}).Items {
+		lost.Insert(pod.UID)
+		e.must(kubeClient.CoreV1().Pods(pod.Namespace).Delete(e.ctx, pod.Name, metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}))
+	}
+	return lost
+}
+
+// programOf returns the process of a program of test/cluster, or 0.
+func programOf(e *env, name string) int {
+	e.Helper()
+	found := processes(e, func(dir string) bool {
+		program, arguments, _ := strings.Cut(read(dir, "cmdline"), "\x00")
+		return filepath.Base(program) == name && strings.Contains(arguments, "/run/olm-webhook-manager/")
+	})
+	if len(found) > 1 {
+		e.Fatalf("%d processes are %s", len(found), name)
+	}
+	return append(found, 0)[0]
+}
+
+func processes(e *env, match func(dir string) bool) []int {
+	e.Helper()
+	dirs, err := filepath.Glob("/proc/[0-9]*")
+	e.must(err)
+	var found []int
+	for _, dir := range dirs {
+		if pid, err := strconv.Atoi(filepath.Base(dir)); err == nil && match(dir) {
+			found = append(found, pid)
+		}
+	}
+	return found
+}
+
+// read is empty for a process that has ended.
+func read(dir, file string) string {
+	content, err := os.ReadFile(filepath.Join(dir, file))
+	if err != nil {
+		return ""
+	}
+	return string(bytes.TrimSpace(content))
+}
+
