@@ -422,6 +422,11 @@ type WebhookStatus struct {
 	// conversion webhook although they had it before. Absent if there was none.
 	// +optional
 	LastGap *ConversionGap `json:"lastGap,omitempty"`
+
+	// failOpen reports when the webhook was open. Absent if it never was, and the administrator does not
+	// allow it.
+	// +optional
+	FailOpen *FailOpen `json:"failOpen,omitempty"`
 }
 
 // ConversionGap is an interval in which API servers returned objects with a changed apiVersion
