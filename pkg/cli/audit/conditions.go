@@ -90,6 +90,9 @@ func (p past) variables() (cel.PartialActivation, error) {
 		cel.AttributePattern("authorizer"), cel.AttributePattern("request").QualString("userInfo"),
 		cel.AttributePattern("request").QualString("options"), cel.AttributePattern("request").QualString("uid"),
 	}
+	if p.operation == admissionregistrationv1.Create && p.object.GeneratedName { // The request has no name, unless the client chose one.
+		unknown = append(unknown, cel.AttributePattern("request").QualString("name"))
+	}
 	content := func(variable string) {
 		if p.object.Content == nil || p.superseded {
 			unknown = append(unknown, cel.AttributePattern(variable))

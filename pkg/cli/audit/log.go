@@ -2,7 +2,6 @@ package audit
 
 import (
 	"encoding/json"
-	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -13,6 +12,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
+)
+
+// Codes of HTTP.
+const (
+	created      = 201
+	firstRefusal = 400
 )
 
 // Log has the writes of an audit log, in the format of the log backend of API servers: one JSON object a line.
@@ -63,7 +68,7 @@ func (l *Log) Add(line []byte) error {
 // writeOf returns the write of an event; false if it is none, was refused, or was a dry run.
 func writeOf(e auditv1.Event) (logged, bool) {
 	operation, write := operationOf(e)
-	refused := e.ResponseStatus != nil && e.ResponseStatus.Code >= http.StatusBadRequest
+	refused := e.ResponseStatus != nil && e.ResponseStatus.Code >= firstRefusal
 	if !write || refused || e.ObjectRef == nil || isDryRun(e.RequestURI) {
 		return logged{}, false
 	}
@@ -80,23 +85,23 @@ func writeOf(e auditv1.Event) (logged, bool) {
 		w.user = e.ImpersonatedUser.Username
 	}
 	if w.name == "" && operation == admissionregistrationv1.Create && e.ResponseObject != nil {
-		var created metav1.PartialObjectMetadata
-		if json.Unmarshal(e.ResponseObject.Raw, &created) == nil {
-			w.name, w.uid = created.Name, created.UID
+		var answer metav1.PartialObjectMetadata
+		if json.Unmarshal(e.ResponseObject.Raw, &answer) == nil {
+			w.name, w.uid = answer.Name, answer.UID
 		}
 	}
 	return w, true
 }
 
 func operationOf(e auditv1.Event) (admissionregistrationv1.OperationType, bool) {
-	created := e.ResponseStatus != nil && e.ResponseStatus.Code == http.StatusCreated
+	isNew := e.ResponseStatus != nil && e.ResponseStatus.Code == created
 	connects := e.ObjectRef != nil && slices.Contains([]string{"exec", "attach", "portforward", "proxy"}, e.ObjectRef.Subresource)
 	switch {
 	case connects && e.Stage != auditv1.StageRequestReceived:
 		return admissionregistrationv1.Connect, true
 	case e.Stage != auditv1.StageResponseComplete:
 		return "", false
-	case e.Verb == "create" || (e.Verb == "update" || e.Verb == "patch") && created:
+	case e.Verb == "create" || (e.Verb == "update" || e.Verb == "patch") && isNew:
 		return admissionregistrationv1.Create, true
 	case e.Verb == "update" || e.Verb == "patch":
 		return admissionregistrationv1.Update, true

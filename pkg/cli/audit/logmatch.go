@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -26,25 +27,31 @@ func (o Object) identity() identity {
 
 func (w logged) identity() identity { return identity{storage(w.resource), w.namespace, w.name} }
 
-// named returns the log with the names that API servers generated, where one object alone fits. A log of level
-// RequestResponse has the names itself.
+// named returns the log with the names that API servers generated: in the order of the requests, that of the next object
+// that fits. Requests of the same second may exchange their names. A log of level RequestResponse has the names itself.
 func (l *Log) named(objects []Object) *Log {
 	generated := map[identity][]Object{}
 	for _, o := range objects {
 		if o.GeneratedName {
-			unnamed := identity{storage(o.Resource.GroupResource()), o.Namespace, ""}
+			unnamed := o.identity()
+			unnamed.name = ""
 			generated[unnamed] = append(generated[unnamed], o)
 		}
 	}
+	for _, all := range generated {
+		slices.SortFunc(all, func(a, b Object) int { return cmp.Compare(a.version, b.version) })
+	}
 	result := *l
 	result.writes = slices.Clone(l.writes)
+	slices.SortStableFunc(result.writes, func(a, b logged) int { return a.answered.Compare(b.answered) })
 	for i, w := range result.writes {
-		if w.name != "" || w.operation != admissionregistrationv1.Create {
+		if w.name != "" || w.operation != admissionregistrationv1.Create || w.subresource != "" {
 			continue
 		}
-		fits := lists.Filter(generated[w.identity()], func(o Object) bool { return w.stamped(o.created) })
-		if len(fits) == 1 {
-			result.writes[i].name, result.writes[i].uid = fits[0].Name, fits[0].UID
+		candidates := generated[w.identity()]
+		if next := slices.IndexFunc(candidates, func(o Object) bool { return w.stamped(o.created) }); next >= 0 {
+			result.writes[i].name, result.writes[i].uid = candidates[next].Name, candidates[next].UID
+			generated[w.identity()] = slices.Delete(candidates, next, next+1)
 		}
 	}
 	return &result

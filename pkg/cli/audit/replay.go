@@ -184,6 +184,8 @@ func (r Report) Count(result Result) int {
 
 // OfWebhook returns the webhook of an entry.
 func (r Report) OfWebhook(e Entry) Webhook {
-	i := slices.IndexFunc(r.Webhooks, func(w Webhook) bool { return w.Name == e.Webhook && w.Type == e.Type && w.Namespace+"/"+w.Owner == e.Owner })
+	i := slices.IndexFunc(r.Webhooks, func(w Webhook) bool {
+		return w.Name == e.Webhook && w.Type == e.Type && w.Namespace+"/"+w.Owner == e.Owner
+	})
 	return r.Webhooks[i]
 }
