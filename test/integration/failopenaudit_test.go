@@ -85,12 +85,12 @@ func (e *env) isLater(than time.Time) {
 }
 
 // specials are objects whose metadata hide a change.
-type specials struct{ removed, stripped, backdated, hidden, finalized, deleted, unlisted *record }
+type specials struct{ removed, stripped, backdated, hidden, finalized, deleted, unlisted *loaded }
 
 // prepare creates them before the opening, in the namespace whose requests always pass.
 func (l *load) prepare() *specials {
 	l.Helper()
-	create := func() *record { return l.create("beta", l.namespace, "special", false) }
+	create := func() *loaded { return l.create("beta", l.namespace, "special", false) }
 	s := &specials{create(), create(), create(), create(), create(), create(), create()}
 	l.edit(s.finalized, "beta", true, func(o *unstructured.Unstructured) { o.SetFinalizers([]string{"example.com/keep"}) })
 	return s
@@ -126,13 +126,13 @@ func (s *specials) after(l *load) {
 	})
 }
 
-func nameIn(r *record) string { return r.GetKind() + " " + r.GetNamespace() + "/" + r.GetName() }
+func nameIn(r *loaded) string { return r.GetKind() + " " + r.GetNamespace() + "/" + r.GetName() }
 
 func nameOf(e audit.Entry) string {
 	return map[string]string{"configmaps": "ConfigMap", "secrets": "Secret"}[e.Resource] + " " + e.Namespace + "/" + e.Name
 }
 
-func recordsNamed(all []*record, which func(*record) bool) []string {
+func recordsNamed(all []*loaded, which func(*loaded) bool) []string {
 	return lists.Sorted(lists.Map(lists.Filter(all, which), nameIn))
 }
 
@@ -143,26 +143,26 @@ func entriesOf(r audit.Report, webhook string, which func(audit.Entry) bool) []s
 // compareMetadata checks a report without an audit log.
 func (l *load) compareMetadata(r audit.Report, s *specials) {
 	l.Helper()
-	decided := func(r *record) bool { // Elsewhere, the user decides whether a request passed.
+	decided := func(r *loaded) bool { // Elsewhere, the user decides whether a request passed.
 		return l.inScope(r.Unstructured) && (l.state == managerv1alpha1.FailOpenAll || r.GetNamespace() == l.namespace)
 	}
 	for _, webhook := range []string{l.validating(), l.mutating()} {
 		same(l, webhook+": certain", entriesOf(r, webhook, func(e audit.Entry) bool { return e.Certainty == audit.Certain }),
-			recordsNamed(l.all, func(r *record) bool { return r.exists() && r.certain() && decided(r) }))
+			recordsNamed(l.all, func(r *loaded) bool { return r.exists() && r.certain() && decided(r) }))
 		listed := entriesOf(r, webhook, func(audit.Entry) bool { return true })
-		for _, name := range recordsNamed(l.all, func(r *record) bool { return r.exists() && r.passed }) {
+		for _, name := range recordsNamed(l.all, func(r *loaded) bool { return r.exists() && r.passed }) {
 			if !slices.Contains(listed, name) {
 				l.Errorf("%s: %s passed and is not listed", webhook, name)
 			}
 		}
-		allowed := recordsNamed(l.all, func(r *record) bool { return r.exists() && r.later && l.inScope(r.Unstructured) })
+		allowed := recordsNamed(l.all, func(r *loaded) bool { return r.exists() && r.later && l.inScope(r.Unstructured) })
 		for _, name := range listed {
 			if !slices.Contains(allowed, name) {
 				l.Errorf("%s: %s is listed, and was not written since the opening", webhook, name)
 			}
 		}
 	}
-	for text, r2 := range map[string]*record{
+	for text, r2 := range map[string]*loaded{
 		"the resource version shows a change since the opening began": s.removed, "managedFields is empty": s.stripped,
 		"the resource version shows a change since the opening": s.backdated, "this hides its earlier changes": s.hidden,
 	} {
@@ -176,7 +176,7 @@ func (l *load) compareMetadata(r audit.Report, s *specials) {
 // compareLog checks a report with an audit log.
 func (l *load) compareLog(r audit.Report) {
 	l.Helper()
-	became := func(r *record) audit.State {
+	became := func(r *loaded) audit.State {
 		switch r.deleted {
 		case never:
 			return audit.Exists
@@ -186,7 +186,7 @@ func (l *load) compareLog(r audit.Report) {
 			return audit.Vanished
 		}
 	}
-	want := lists.Sorted(lists.Map(lists.Filter(l.all, func(r *record) bool { return r.passed }), func(r *record) string {
+	want := lists.Sorted(lists.Map(lists.Filter(l.all, func(r *loaded) bool { return r.passed }), func(r *loaded) string {
 		return fmt.Sprintf("%s %s %s", nameIn(r), became(r), audit.Certain)
 	}))
 	states := map[audit.State]int{}
@@ -226,7 +226,7 @@ func logSince(e *env, place int64) *audit.Log {
 // compareReplay compares with what the server refuses and changes.
 func (l *load) compareReplay(r audit.Report) {
 	l.Helper()
-	records := map[string]*record{}
+	records := map[string]*loaded{}
 	for _, one := range l.all {
 		records[nameIn(one)] = one
 	}

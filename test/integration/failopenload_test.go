@@ -27,8 +27,8 @@ const (
 	after
 )
 
-// record is what the load knows of one object: its own list, with which the audit is compared.
-type record struct {
+// loaded is what the load knows of one object: its own list, with which the audit is compared.
+type loaded struct {
 	*unstructured.Unstructured
 	created, deleted period
 	generated        bool // its name, which the request did not have
@@ -43,10 +43,10 @@ type record struct {
 	label bool // the mutating webhook has seen its present state
 }
 
-func (r *record) exists() bool { return r.created != never && r.deleted == never }
+func (r *loaded) exists() bool { return r.created != never && r.deleted == never }
 
 // certain reports whether the metadata show a change in the opening.
-func (r *record) certain() bool {
+func (r *loaded) certain() bool {
 	for _, at := range r.stamps {
 		if at == during && r.created == before {
 			return true
@@ -62,7 +62,7 @@ type load struct {
 	state   managerv1alpha1.FailOpenState
 	clients map[string]dynamic.Interface
 	now     period
-	all     []*record
+	all     []*loaded
 	count   int
 	spaces  []string // namespaces in the scope, then one that is not
 }
@@ -105,7 +105,7 @@ func (l *load) passes(o *unstructured.Unstructured, client string) (passes, refu
 }
 
 // act does a request, and records it unless it is refused as predicted.
-func (l *load) act(r *record, client string, request func(dynamic.ResourceInterface) error, done func()) bool {
+func (l *load) act(r *loaded, client string, request func(dynamic.ResourceInterface) error, done func()) bool {
 	l.Helper()
 	passes, refused := l.passes(r.Unstructured, client)
 	err := request(l.at(r, client))
@@ -119,12 +119,12 @@ func (l *load) act(r *record, client string, request func(dynamic.ResourceInterf
 	return err == nil
 }
 
-func (l *load) at(r *record, client string) dynamic.ResourceInterface {
+func (l *load) at(r *loaded, client string) dynamic.ResourceInterface {
 	return clientFor(l.clients[client], r.Unstructured)
 }
 
 // create creates an object. Webhooks that answer refuse bad ones, which are created in the opening only.
-func (l *load) create(client, namespace, prefix string, generated bool) *record {
+func (l *load) create(client, namespace, prefix string, generated bool) *loaded {
 	l.Helper()
 	l.count++
 	mode := "good"
@@ -144,7 +144,7 @@ func (l *load) create(client, namespace, prefix string, generated bool) *record 
 		o.SetGenerateName(o.GetName() + "-")
 		o.SetName("")
 	}
-	r := &record{Unstructured: o, stamps: map[string]period{}}
+	r := &loaded{Unstructured: o, stamps: map[string]period{}}
 	l.act(r, client, func(to dynamic.ResourceInterface) error {
 		answer, err := to.Create(l.ctx, o, metav1.CreateOptions{})
 		if err == nil {
@@ -161,10 +161,10 @@ func (l *load) create(client, namespace, prefix string, generated bool) *record 
 	return r
 }
 
-func (l *load) judged(r *record) bool { return l.inScope(r.Unstructured) && l.now != during }
+func (l *load) judged(r *loaded) bool { return l.inScope(r.Unstructured) && l.now != during }
 
 // edit changes an object as a client does that reads and updates it. Sets reports whether it sets a field that it owns then.
-func (l *load) edit(r *record, client string, sets bool, change func(*unstructured.Unstructured)) bool {
+func (l *load) edit(r *loaded, client string, sets bool, change func(*unstructured.Unstructured)) bool {
 	l.Helper()
 	if r.bad && l.now == after && l.inScope(r.Unstructured) {
 		return false
@@ -188,7 +188,7 @@ func (l *load) edit(r *record, client string, sets bool, change func(*unstructur
 	})
 }
 
-func (l *load) set(r *record, client string) bool {
+func (l *load) set(r *loaded, client string) bool {
 	l.count++
 	value := fmt.Sprint(l.count)
 	return l.edit(r, client, true, func(o *unstructured.Unstructured) {
@@ -203,7 +203,7 @@ func (l *load) set(r *record, client string) bool {
 }
 
 // removes a field, of which managedFields have no time.
-func (l *load) removeField(r *record, client string) bool {
+func (l *load) removeField(r *loaded, client string) bool {
 	return l.edit(r, client, false, removeScratch)
 }
 
@@ -212,7 +212,7 @@ func removeScratch(o *unstructured.Unstructured) {
 }
 
 // strip removes managedFields: API servers do not track the object any more.
-func (l *load) strip(r *record, client string) bool {
+func (l *load) strip(r *loaded, client string) bool {
 	return l.edit(r, client, false, func(o *unstructured.Unstructured) {
 		removeScratch(o)
 		o.SetManagedFields([]metav1.ManagedFieldsEntry{{}})
@@ -221,7 +221,7 @@ func (l *load) strip(r *record, client string) bool {
 }
 
 // backdate changes the times in managedFields. It removes a field, too: API servers ignore a change of times alone.
-func (l *load) backdate(r *record, client string) bool {
+func (l *load) backdate(r *loaded, client string) bool {
 	return l.edit(r, client, false, func(o *unstructured.Unstructured) {
 		removeScratch(o)
 		entries := o.GetManagedFields()
@@ -235,7 +235,7 @@ func (l *load) backdate(r *record, client string) bool {
 	})
 }
 
-func (l *load) remove(r *record, client string) bool {
+func (l *load) remove(r *loaded, client string) bool {
 	l.Helper()
 	return l.act(r, client, func(to dynamic.ResourceInterface) error {
 		return to.Delete(l.ctx, r.GetName(), metav1.DeleteOptions{})
@@ -247,7 +247,7 @@ func (l *load) some(n int) {
 	l.Helper()
 	for range n {
 		client := loadClients[l.random.IntN(len(loadClients))]
-		existing := slices.DeleteFunc(slices.Clone(l.all), func(r *record) bool { return !r.exists() })
+		existing := slices.DeleteFunc(slices.Clone(l.all), func(r *loaded) bool { return !r.exists() })
 		if len(existing) < 4 || l.random.IntN(3) == 0 {
 			prefix := []string{"object", "object", "skipped"}[l.random.IntN(3)]
 			l.create(client, l.spaces[l.random.IntN(len(l.spaces))], prefix, false)
