@@ -94,6 +94,8 @@ func (o *openable) configure(state managerv1alpha1.FailOpenState) {
 		kube.Create(o, api.MutatingWebhookConfigurations(), m)
 		return
 	}
+	v.ResourceVersion = kube.Get(o, api.ValidatingWebhookConfigurations(), v.Name).ResourceVersion
+	m.ResourceVersion = kube.Get(o, api.MutatingWebhookConfigurations(), m.Name).ResourceVersion
 	_, err := api.ValidatingWebhookConfigurations().Update(o.ctx, v, metav1.UpdateOptions{})
 	o.must(err)
 	_, err = api.MutatingWebhookConfigurations().Update(o.ctx, m, metav1.UpdateOptions{})

@@ -30,7 +30,7 @@ func printReport(to output.Writer, r audit.Report, replayed bool) {
 			to.Table("  ", header(replayed), rows(entries, replayed))
 		}
 		to.Printf("\n")
-		printResults(to, entries)
+		printReasons(to, entries)
 	}
 	for _, note := range r.Notes {
 		to.Printf("note: %s\n", note)
@@ -61,32 +61,33 @@ func openingText(o managerv1alpha1.Opening) string {
 func clock(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
 func header(replayed bool) []string {
-	all := []string{"OBJECT", "STATE", "CERTAINTY", "CHANGE"}
 	if replayed {
-		all = append(all, "REPLAY")
+		return []string{"OBJECT", "STATE", "REPLAY", "CERTAINTY", "CHANGE"}
 	}
-	return append(all, "REASON")
+	return []string{"OBJECT", "STATE", "CERTAINTY", "CHANGE"}
 }
 
 // rows has a row for each change. Only the first row of an object names the object.
 func rows(entries []audit.Entry, replayed bool) [][]string {
 	var all [][]string
 	for _, e := range entries {
-		for i, c := range e.Changes {
-			row := []string{"", "", string(c.Certainty), changeText(c)}
-			if i == 0 {
-				row[0], row[1] = nameOf(e), string(e.State)
-			}
-			if replayed {
-				row = append(row, "")
-			}
-			if replayed && i == 0 && e.Replay != nil {
-				row[len(row)-1] = string(e.Replay.Result)
-			}
-			all = append(all, append(row, c.Reason))
+		object := []string{nameOf(e), string(e.State)}
+		if replayed {
+			object = append(object, resultText(e))
+		}
+		for _, c := range e.Changes {
+			all = append(all, append(object, string(c.Certainty), changeText(c)))
+			object = make([]string, len(object))
 		}
 	}
 	return all
+}
+
+func resultText(e audit.Entry) string {
+	if e.Replay == nil {
+		return "-"
+	}
+	return string(e.Replay.Result)
 }
 
 func nameOf(e audit.Entry) string {
@@ -115,8 +116,15 @@ func changeText(c audit.Change) string {
 	return text
 }
 
-// printResults prints what the replay shows except admitted objects.
-func printResults(to output.Writer, entries []audit.Entry) {
+// printReasons prints why changes are only possible, and what the replay shows except admitted objects.
+func printReasons(to output.Writer, entries []audit.Entry) {
+	for _, e := range entries {
+		for _, c := range e.Changes {
+			if c.Reason != "" {
+				to.Lines(fmt.Sprintf("%s: %s: ", c.Certainty, nameOf(e)), c.Reason)
+			}
+		}
+	}
 	for _, e := range entries {
 		if e.Replay == nil || e.Replay.Result == audit.Admitted {
 			continue
