@@ -247,7 +247,7 @@ func (l *load) some(n int) {
 	l.Helper()
 	for range n {
 		client := loadClients[l.random.IntN(len(loadClients))]
-		existing := slices.DeleteFunc(slices.Clone(l.all), func(r *loaded) bool { return !r.exists() })
+		existing := slices.DeleteFunc(slices.Clone(l.all), func(r *loaded) bool { return !r.exists() || strings.HasPrefix(r.GetName(), "special") || r.generated })
 		if len(existing) < 4 || l.random.IntN(3) == 0 {
 			prefix := []string{"object", "object", "skipped"}[l.random.IntN(3)]
 			l.create(client, l.spaces[l.random.IntN(len(l.spaces))], prefix, false)
