@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -20,6 +21,7 @@ import (
 	auditcmd "github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/audit"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/exitcode"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
 // What several clients write before, during and after an opening is compared with their own list: without an audit log, the
@@ -74,7 +76,8 @@ func auditsTheLoad(t *testing.T, state managerv1alpha1.FailOpenState) {
 	l.compareReplay(report)
 	same(t, "resource versions after the replay", l.versions(), versions)
 	e.runsCommand(o)
-	same(t, "resource versions after the command", l.versions(), versions)
+	l.replaysCreations(reader)
+	same(t, "resource versions after further replays", l.versions(), versions)
 }
 
 // isLater waits until the second after a time has begun: metadata have a resolution of one second.
@@ -106,7 +109,7 @@ func (s *specials) during(l *load) {
 	l.set(s.hidden, "alpha")
 	l.set(s.deleted, "alpha")
 	l.remove(s.finalized, "alpha")
-	s.finalized.deleted = never // A finalizer keeps it.
+	s.finalized.deleted, s.finalized.later = never, true // A finalizer keeps it.
 	s.finalized.stamps["the deletion"] = during
 	for range 3 {
 		l.create("beta", l.namespace, "object", true)
@@ -186,11 +189,18 @@ func (l *load) compareLog(r audit.Report) {
 			return audit.Vanished
 		}
 	}
-	want := lists.Sorted(lists.Map(lists.Filter(l.all, func(r *loaded) bool { return r.passed }), func(r *loaded) string {
-		return fmt.Sprintf("%s %s %s", nameIn(r), became(r), audit.Certain)
-	}))
+	want := func(generated audit.Certainty) []string {
+		return lists.Sorted(lists.Map(lists.Filter(l.all, func(r *loaded) bool { return r.passed }), func(r *loaded) string {
+			certainty := audit.Certain
+			if r.generated {
+				certainty = generated
+			}
+			return fmt.Sprintf("%s %s %s", nameIn(r), became(r), certainty)
+		}))
+	}
 	states := map[audit.State]int{}
-	for _, webhook := range []string{l.validating(), l.mutating()} {
+	// A request without a name lets the condition of the mutating webhook fail.
+	for webhook, generated := range map[string]audit.Certainty{l.validating(): audit.Certain, l.mutating(): audit.Possible} {
 		var got []string
 		for _, e := range r.Entries {
 			if e.Webhook == webhook {
@@ -198,7 +208,7 @@ func (l *load) compareLog(r audit.Report) {
 				got = append(got, fmt.Sprintf("%s %s %s", nameOf(e), e.State, e.Certainty))
 			}
 		}
-		same(l, webhook+": with the audit log", lists.Sorted(got), want)
+		same(l, webhook+": with the audit log", lists.Sorted(got), want(generated))
 	}
 	for _, state := range []audit.State{audit.Exists, audit.Deleted, audit.Vanished} {
 		if states[state] < 2 {
@@ -260,6 +270,35 @@ func (l *load) compareReplay(r audit.Report) {
 			l.Errorf("only %d results are %s: this shows little", count[result], result)
 		}
 	}
+}
+
+// replaysCreations lets the mutating webhook see creations only: it gets copies with generated names.
+func (l *load) replaysCreations(reader *clusterpkg.Cluster) {
+	l.Helper()
+	api := l.kube.AdmissionregistrationV1().MutatingWebhookConfigurations()
+	m := kube.Get(l, api, "openable-"+l.namespace)
+	m.Webhooks[0].MatchConditions, m.Webhooks[0].Rules[0].Operations = nil, []admissionregistrationv1.OperationType{admissionregistrationv1.Create}
+	_, err := api.Update(l.ctx, m, metav1.UpdateOptions{})
+	l.must(err)
+	labelled := map[string]bool{}
+	for _, r := range l.all {
+		labelled[nameIn(r)] = r.label
+	}
+	l.eventually("copies are changed if the original lacks the label", func() (bool, any) {
+		facts, admission, err := reader.Audit(l.ctx, []string{l.mutating()})
+		l.must(err)
+		report := audit.List(facts)
+		l.must(reader.Replay(l.ctx, admission, &report))
+		wrong := lists.Filter(report.Entries, func(e audit.Entry) bool {
+			want := audit.Changed
+			if labelled[nameOf(e)] {
+				want = audit.Admitted
+			}
+			refused := strings.Contains(e.Replay.Message, "the mode is bad") // by the validating webhook
+			return e.Replay.Result != want && !refused
+		})
+		return len(wrong) == 0 && report.Count(audit.Changed) > 3, fmt.Sprintf("%+v", wrong)
+	})
 }
 
 // versions returns the resource versions of all objects of the load.

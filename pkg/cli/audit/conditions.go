@@ -48,6 +48,10 @@ type past struct {
 	object      Object
 	// superseded reports whether the object has changed since: its content and its labels may have been others.
 	superseded bool
+	// mutating reports whether a mutating webhook gets the request: its object has no generated name yet.
+	mutating bool
+	// logged is the request in the audit log, or nil.
+	logged *logged
 }
 
 // evaluate returns maybe if the result depends on what is not known.
@@ -63,7 +67,7 @@ func (c condition) evaluate(p past) truth {
 	result, _, err := c.program.Eval(values)
 	switch {
 	case err != nil:
-		return perhaps(fmt.Sprintf("%s fails: %v", c.name, err))
+		return truth{of: maybe, reason: fmt.Sprintf("%s fails: %v", c.name, err), failed: true}
 	case types.IsUnknown(result):
 		return unknown
 	case result == types.True:
@@ -73,25 +77,33 @@ func (c condition) evaluate(p past) truth {
 	}
 }
 
-// variables are those of matchConditions. Patterns name what is not known.
+// variables are those of matchConditions. Patterns name what is not known. API servers omit empty fields.
 func (p past) variables() (cel.PartialActivation, error) {
 	kind, resource := p.object.Resource.Kind, p.object.Resource.GroupVersionResource
 	named := map[string]any{"group": kind.Group, "version": kind.Version, "kind": kind.Kind}
 	called := map[string]any{"group": resource.Group, "version": resource.Version, "resource": resource.Resource}
-	values := map[string]any{
-		"object": nil, "oldObject": nil, "authorizer": nil,
-		"request": map[string]any{
-			"kind": named, "resource": called, "subResource": p.subresource, "requestKind": named, "requestResource": called,
-			"requestSubResource": p.subresource, "name": p.object.Name, "namespace": p.object.inNamespace(),
-			"operation": string(p.operation), "dryRun": false,
-		},
+	request := map[string]any{
+		"kind": named, "resource": called, "requestKind": named, "requestResource": called, "operation": string(p.operation), "dryRun": false,
 	}
-	unknown := []*cel.AttributePatternType{
-		cel.AttributePattern("authorizer"), cel.AttributePattern("request").QualString("userInfo"),
-		cel.AttributePattern("request").QualString("options"), cel.AttributePattern("request").QualString("uid"),
+	values := map[string]any{"object": nil, "oldObject": nil, "authorizer": nil, "request": request}
+	unknown := []*cel.AttributePatternType{cel.AttributePattern("authorizer"), ofRequest("options"), ofRequest("uid")}
+	for field, value := range map[string]string{"subResource": p.subresource, "requestSubResource": p.subresource, "namespace": p.object.inNamespace(), "name": p.object.Name} {
+		if value != "" {
+			request[field] = value
+		}
 	}
-	if p.operation == admissionregistrationv1.Create && p.object.GeneratedName { // The request has no name, unless the client chose one.
-		unknown = append(unknown, cel.AttributePattern("request").QualString("name"))
+	generated := p.mutating && p.operation == admissionregistrationv1.Create && p.object.GeneratedName
+	switch {
+	case p.logged != nil:
+		request["userInfo"] = map[string]any{"username": p.logged.user, "groups": p.logged.groups}
+		unknown = append(unknown, ofRequest("userInfo").QualString("uid"), ofRequest("userInfo").QualString("extra"))
+		if p.mutating && p.logged.generated {
+			delete(request, "name")
+		}
+	case generated: // The client may have chosen the name all the same.
+		unknown = append(unknown, ofRequest("userInfo"), ofRequest("name"))
+	default:
+		unknown = append(unknown, ofRequest("userInfo"))
 	}
 	content := func(variable string) {
 		if p.object.Content == nil || p.superseded {
@@ -110,4 +122,8 @@ func (p past) variables() (cel.PartialActivation, error) {
 		unknown = append(unknown, cel.AttributePattern("oldObject"))
 	}
 	return cel.PartialVars(values, unknown...)
+}
+
+func ofRequest(field string) *cel.AttributePatternType {
+	return cel.AttributePattern("request").QualString(field)
 }

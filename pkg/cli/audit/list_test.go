@@ -141,7 +141,7 @@ func TestScope(t *testing.T) {
 		"another group":             {rule("batch", "*", "*", "*"), ""},
 	} {
 		w := webhook(func(w *Webhook) { w.Declared.Rules = test.rules })
-		got := lists.FilterMap(w.Scope(served().Resources), func(r explain.Resource) (string, bool) { return r.GroupVersionResource.String(), true })
+		got := lists.FilterMap(w.Scope(served().Resources), func(r explain.Resource) (string, bool) { return r.String(), true })
 		installtest.Same(t, name, test.want, strings.Join(got, "; "))
 	}
 }

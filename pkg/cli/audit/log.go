@@ -39,6 +39,8 @@ type logged struct {
 	namespace, name    string
 	uid                types.UID
 	user               string
+	groups             []string
+	generated          bool // the request has no name: the API server generates it
 	// open are the webhooks that did not answer, and whose failurePolicy let the request pass.
 	open []string
 }
@@ -76,13 +78,13 @@ func writeOf(e auditv1.Event) (logged, bool) {
 	w := logged{
 		received: e.RequestReceivedTimestamp.Time, answered: e.StageTimestamp.Time, operation: operation, collection: e.Verb == "deletecollection",
 		resource: schema.GroupResource{Group: ref.APIGroup, Resource: ref.Resource}, version: ref.APIVersion, subresource: ref.Subresource,
-		namespace: ref.Namespace, name: ref.Name, uid: ref.UID, user: e.User.Username, open: failedOpen(e.Annotations),
+		namespace: ref.Namespace, name: ref.Name, uid: ref.UID, user: e.User.Username, groups: e.User.Groups, generated: ref.Name == "", open: failedOpen(e.Annotations),
 	}
 	if w.resource == namespaces { // The log names a Namespace as its own namespace.
 		w.namespace = ""
 	}
 	if e.ImpersonatedUser != nil {
-		w.user = e.ImpersonatedUser.Username
+		w.user, w.groups = e.ImpersonatedUser.Username, e.ImpersonatedUser.Groups
 	}
 	if w.name == "" && operation == admissionregistrationv1.Create && e.ResponseObject != nil {
 		var answer metav1.PartialObjectMetadata

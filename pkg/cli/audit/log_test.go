@@ -99,7 +99,28 @@ func TestLogThatIsTooShort(t *testing.T) {
 	report := List(Facts{Webhooks: []Webhook{webhook()}, Served: served(), Objects: []Object{observed(object(minute(-30), entry("editor", minute(90)))), observed(two)}, Log: log})
 	installtest.Same(t, "entries", "shop/one Exists Possible: Possible UPDATE ManagedFields by editor", strings.Join(lists.Map(report.Entries, text), "\n"))
 	installtest.Contains(t, strings.Join(report.Notes, "\n"), "the audit log does not cover it")
-	installtest.Same(t, "interval", metav1.NewMicroTime(minute(10).Add(time.Second)).Time, report.AuditLog.Until.Time.UTC())
+	installtest.Same(t, "interval", metav1.NewMicroTime(minute(10).Add(time.Second)).Time, report.AuditLog.Until.UTC())
+}
+
+// A mutating webhook gets no generated name. An open webhook is not called if a matchCondition fails, and the log does not show it.
+func TestConditionsThatFail(t *testing.T) {
+	generated := object(minute(5))
+	generated.SetGenerateName("o")
+	inGroup := set("user", map[string]any{"username": "alice", "groups": []string{"a"}})
+	for name, test := range map[string]struct {
+		kind      func(*Webhook)
+		condition string
+		want      string
+	}{
+		"fails":              {mutating, "request.name == 'one'", "shop/one Exists Possible: Possible CREATE AuditLog by alice"},
+		"validating":         {func(*Webhook) {}, "request.name == 'one'", ""},
+		"false for the user": {mutating, "request.name == 'one' && 'b' in request.userInfo.groups", ""},
+		"decided":            {mutating, "'a' in request.userInfo.groups", ""},
+	} {
+		w := webhook(test.kind, onCondition(test.condition))
+		report := List(Facts{Webhooks: []Webhook{w}, Served: served(), Objects: []Object{observed(generated)}, Log: logOf(t, logLine("create", "", minute(5), inGroup))})
+		installtest.Same(t, name, test.want, strings.Join(lists.Map(report.Entries, text), "\n"))
+	}
 }
 
 func TestLinesThatAreNoEvents(t *testing.T) {

@@ -113,15 +113,22 @@ func (l *Log) passed(m matcher, opening managerv1alpha1.Opening, objects []Objec
 	}
 	var all []shown
 	for _, write := range l.writes {
-		if write.answered.Before(w.begins()) || w.endsBefore(write.received) || !write.passedWithout(m.Name) || !m.mayConcern(write) {
+		if write.answered.Before(w.begins()) || w.endsBefore(write.received) || !m.mayConcern(write) {
 			continue
 		}
 		s := shown{entry: write.entry(), Change: Change{
 			Operation: write.operation, Subresource: write.subresource, Time: stamp(write.received), User: write.user,
 			Opening: opening.From, Evidence: FromAuditLog, Certainty: Certain,
 		}}
+		regarded := m.object(write)
 		if o := existing[write.identity()]; o != nil && !o.created.After(write.answered) {
-			s.object = o
+			s.object, regarded = o, *o
+		}
+		if !write.passedWithout(m.Name) {
+			if !m.failsOpen(write, regarded, w) {
+				continue
+			}
+			s.Certainty, s.Reason = Possible, "a matchCondition fails for the request: an open webhook is not called then"
 		}
 		all = append(all, s)
 	}
@@ -141,15 +148,20 @@ func (w logged) entry() Entry {
 	return e
 }
 
-// mayConcern reports whether a request may be one to this webhook: another operator's webhook may have the same name.
-func (m matcher) mayConcern(w logged) bool {
+// object returns what a request shows of its object. The kind is empty if the resource is not served.
+func (m matcher) object(w logged) Object {
 	resource := lists.First(m.served.Resources, func(r explain.Resource) bool {
 		return r.GroupResource() == w.resource && r.Version == w.version && r.Subresource == ""
 	})
-	if resource.Kind.Empty() || w.operation == admissionregistrationv1.Connect || !m.hasNamespace(w.namespace) {
-		return true
+	return Object{Resource: resource, Namespace: w.namespace, Name: w.name}
+}
+
+// mayConcern reports whether a request may be one to this webhook: another operator's webhook may have the same name.
+func (m matcher) mayConcern(w logged) bool {
+	o := m.object(w)
+	if o.Resource.Kind.Empty() || w.operation == admissionregistrationv1.Connect || !m.hasNamespace(w.namespace) {
+		return w.passedWithout(m.Name)
 	}
-	o := Object{Resource: resource, Namespace: w.namespace, Name: w.name}
 	return m.selects(past{operation: w.operation, subresource: w.subresource, object: o}, nil)
 }
 

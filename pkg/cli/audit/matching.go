@@ -47,7 +47,7 @@ func matcherOf(w Webhook, served Served) matcher {
 
 // admitted reports whether a change is a request in the scope of the webhook that passed in an opening.
 func (m matcher) admitted(o Object, c evidenced, opening managerv1alpha1.Opening) truth {
-	p := past{operation: c.operation, subresource: c.subresource, object: o, superseded: o.lastTime().After(c.time)}
+	p := past{operation: c.operation, subresource: c.subresource, object: o, superseded: o.lastTime().After(c.time), mutating: m.Mutates()}
 	w := windowOf(opening, m.Mutates(), c.operation)
 	return and(
 		func() truth { return w.contains(c.time) },
@@ -63,6 +63,23 @@ func (m matcher) passes(expression string, p past) truth {
 		return isTrue
 	}
 	return m.passing[expression].evaluate(p)
+}
+
+// failsOpen reports whether a matchCondition fails for a request of the log, and none is false. An open webhook passes such a
+// request, and the log has no annotation about it.
+func (m matcher) failsOpen(write logged, o Object, w window) (failed bool) {
+	p := past{operation: write.operation, subresource: write.subresource, object: o, superseded: o.lastTime().After(write.answered), mutating: m.Mutates(), logged: &write}
+	if w.passed(write.received, func(expression string) truth { return m.passes(expression, p) }).of == no {
+		return false
+	}
+	for _, c := range m.conditions {
+		answer := c.evaluate(p)
+		if answer.of == no {
+			return false
+		}
+		failed = failed || answer.failed
+	}
+	return failed
 }
 
 // inScope evaluates rules, selectors and matchConditions.

@@ -1,7 +1,6 @@
 package audit
 
 import (
-	"cmp"
 	"slices"
 	"strconv"
 	"time"
@@ -78,13 +77,6 @@ func (o Object) lastTime() time.Time {
 		}
 	}
 	return last
-}
-
-func (o Object) compare(other Object) int {
-	return cmp.Or(
-		cmp.Compare(o.Resource.GroupResource().String(), other.Resource.GroupResource().String()),
-		cmp.Compare(o.Namespace, other.Namespace), cmp.Compare(o.Name, other.Name), cmp.Compare(o.UID, other.UID),
-	)
 }
 
 // evidenced is a change of which an object has evidence.

@@ -70,6 +70,8 @@ func (w Webhook) Attempts(e Entry) (attempts []Attempt, none string) {
 		a := Attempt{Operation: c.Operation, Subresource: c.Subresource}
 		switch {
 		case c.Operation == admissionregistrationv1.Update:
+		case c.Operation == admissionregistrationv1.Create && c.Subresource == "" && w.Mutates() && w.seesUpdates(e):
+			a.Operation = admissionregistrationv1.Update
 		case c.Operation == admissionregistrationv1.Create && c.Subresource == "":
 			a.NewName = w.Mutates()
 		default:
@@ -81,6 +83,19 @@ func (w Webhook) Attempts(e Entry) (attempts []Attempt, none string) {
 		}
 	}
 	return attempts, none
+}
+
+// seesUpdates reports whether a rule names updates of the resource.
+func (w Webhook) seesUpdates(e Entry) bool {
+	return slices.ContainsFunc(w.Declared.Rules, func(r admissionregistrationv1.RuleWithOperations) bool {
+		update := func(o admissionregistrationv1.OperationType) bool {
+			return o == admissionregistrationv1.Update || o == admissionregistrationv1.OperationAll
+		}
+		resource := func(named string) bool {
+			return named == "*" || named == "*/*" || named == e.Resource || named == e.Resource+"/*"
+		}
+		return includes(r.APIGroups, e.Group) && slices.ContainsFunc(r.Resources, resource) && slices.ContainsFunc(r.Operations, update)
+	})
 }
 
 // Sent returns the object of the dry run.

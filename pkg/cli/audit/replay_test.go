@@ -29,16 +29,17 @@ func TestAttempts(t *testing.T) {
 		want    []Attempt
 		none    string
 	}{
-		"an update":          {webhook(), []Change{change(update, ""), change(update, "")}, []Attempt{{update, "", false}}, ""},
-		"a subresource":      {webhook(), []Change{change(update, "scale")}, []Attempt{{update, "scale", false}}, ""},
-		"a creation":         {webhook(), []Change{change(create, "")}, []Attempt{{create, "", false}}, ""},
-		"a mutated creation": {webhook(mutating), []Change{change(create, ""), change(update, "")}, []Attempt{{create, "", true}, {update, "", false}}, ""},
-		"a deletion":         {webhook(), []Change{change(update, ""), change("DELETE", "")}, []Attempt{{update, "", false}}, "DELETE cannot be replayed"},
-		"a connection":       {webhook(), []Change{change("CONNECT", "exec")}, nil, "CONNECT of exec cannot be replayed"},
-		"an eviction":        {webhook(), []Change{change(create, "eviction")}, nil, "CREATE of eviction cannot be replayed"},
-		"side effects":       {webhook(func(w *Webhook) { w.Declared.SideEffects = &someEffects }), []Change{change(update, "")}, nil, "sideEffects of the webhook is Some: API servers refuse dry runs for it"},
+		"an update":                           {webhook(), []Change{change(update, ""), change(update, "")}, []Attempt{{update, "", false}}, ""},
+		"a subresource":                       {webhook(), []Change{change(update, "scale")}, []Attempt{{update, "scale", false}}, ""},
+		"a creation":                          {webhook(), []Change{change(create, "")}, []Attempt{{create, "", false}}, ""},
+		"a mutated creation":                  {webhook(mutating), []Change{change(create, ""), change(update, "")}, []Attempt{{update, "", false}}, ""},
+		"a mutated creation, without updates": {webhook(mutating, func(w *Webhook) { w.Declared.Rules = rule("", "v1", "configmaps", create) }), []Change{change(create, "")}, []Attempt{{create, "", true}}, ""},
+		"a deletion":                          {webhook(), []Change{change(update, ""), change("DELETE", "")}, []Attempt{{update, "", false}}, "DELETE cannot be replayed"},
+		"a connection":                        {webhook(), []Change{change("CONNECT", "exec")}, nil, "CONNECT of exec cannot be replayed"},
+		"an eviction":                         {webhook(), []Change{change(create, "eviction")}, nil, "CREATE of eviction cannot be replayed"},
+		"side effects":                        {webhook(func(w *Webhook) { w.Declared.SideEffects = &someEffects }), []Change{change(update, "")}, nil, "sideEffects of the webhook is Some: API servers refuse dry runs for it"},
 	} {
-		got, none := test.webhook.Attempts(Entry{Changes: test.changes})
+		got, none := test.webhook.Attempts(Entry{Resource: "configmaps", Changes: test.changes})
 		installtest.Same(t, name, test.want, got)
 		installtest.Same(t, name+": none", test.none, none)
 	}

@@ -4,6 +4,8 @@ package audit
 type truth struct {
 	of     certainty
 	reason string
+	// failed reports whether an expression ends with an error.
+	failed bool
 }
 
 type certainty int
@@ -19,7 +21,7 @@ var (
 	isFalse = truth{of: no}
 )
 
-func perhaps(reason string) truth { return truth{maybe, reason} }
+func perhaps(reason string) truth { return truth{of: maybe, reason: reason} }
 
 // and returns the least certain of several answers: the first of them.
 func and(answers ...func() truth) truth {

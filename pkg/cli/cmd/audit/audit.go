@@ -61,8 +61,8 @@ or judged, or the cluster could not be read; 0 otherwise, also if objects are li
 		Example: `  kubectl webhooks audit
   kubectl webhooks audit v.shop.io --replay
   kubectl webhooks audit --audit-log audit-1.log,audit-2.log -o json`,
-		RunE: func(cmd *cobra.Command, names []string) error { return o.run(cmd, names) },
 	}
+	cmd.RunE = o.run
 	o.connection.Add(cmd, cmd.Flags())
 	o.output.Add(cmd, "json", "yaml")
 	cmd.Flags().StringSliceVar(&o.logs, "audit-log", nil, "files with the audit log of the API servers, in the format of the log backend")
@@ -70,7 +70,7 @@ or judged, or the cluster could not be read; 0 otherwise, also if objects are li
 	return cmd
 }
 
-func (o options) run(cmd *cobra.Command, names []string) error {
+func (o *options) run(cmd *cobra.Command, names []string) error {
 	log, err := readLogs(o.logs)
 	if err != nil {
 		return err
