@@ -151,7 +151,7 @@ func (l *load) compareMetadata(r audit.Report, s *specials) {
 	}
 	for _, webhook := range []string{l.validating(), l.mutating()} {
 		same(l, webhook+": certain", entriesOf(r, webhook, func(e audit.Entry) bool { return e.Certainty == audit.Certain }),
-			recordsNamed(l.all, func(r *loaded) bool { return r.exists() && r.certain() && decided(r) }))
+			recordsNamed(l.all, func(r *loaded) bool { return r.exists() && r.certain(webhook == l.mutating()) && decided(r) }))
 		listed := entriesOf(r, webhook, func(audit.Entry) bool { return true })
 		for _, name := range recordsNamed(l.all, func(r *loaded) bool { return r.exists() && r.passed }) {
 			if !slices.Contains(listed, name) {

@@ -21,8 +21,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
-// openable is a validating and a mutating webhook with one server, which a test takes away, and whose configurations it
-// opens and closes as the manager does.
+// openable is a validating and a mutating webhook with one server. A test stops the server, and opens and closes the
+// configurations as the manager does.
 type openable struct {
 	*env
 	*httptest.Server
@@ -133,7 +133,7 @@ func (o *openable) webhooks(name, path string, state managerv1alpha1.FailOpenSta
 	}
 }
 
-// opens takes the server away, and opens both webhooks, in the order of the manager: the record is first.
+// opens stops the server, and opens both webhooks, in the order of the manager: the record is first.
 func (o *openable) opens(state managerv1alpha1.FailOpenState) {
 	o.Helper()
 	o.down.Store(true)
@@ -151,7 +151,7 @@ func (o *openable) opens(state managerv1alpha1.FailOpenState) {
 	})
 }
 
-// closes gives the server back, and closes both webhooks.
+// closes starts the server, and closes both webhooks.
 func (o *openable) closes() {
 	o.Helper()
 	o.down.Store(false)

@@ -45,14 +45,15 @@ type loaded struct {
 
 func (r *loaded) exists() bool { return r.created != never && r.deleted == never }
 
-// certain reports whether the metadata show a change in the opening.
-func (r *loaded) certain() bool {
+// certain reports whether the metadata show a change in the opening. The condition of the webhooks depends on the name:
+// a mutating webhook does not get a generated one.
+func (r *loaded) certain(mutating bool) bool {
 	for _, at := range r.stamps {
 		if at == during && r.created == before {
 			return true
 		}
 	}
-	return r.created == during && !r.generated // A condition depends on the name of the request.
+	return r.created == during && !(mutating && r.generated)
 }
 
 // load writes objects as several clients.

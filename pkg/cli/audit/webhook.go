@@ -62,7 +62,11 @@ func (c Configurations) webhook(r managerv1alpha1.WebhookRollout, s managerv1alp
 		Name: s.GenerateName, Type: s.Type, Namespace: r.Namespace, Owner: r.Name, Configuration: s.Configuration,
 		Openings: s.FailOpen.Openings, Open: s.FailOpen.IsOpen(),
 	}
-	for _, registered := range c.of(s) {
+	annotations, webhooks := c.of(s)
+	if _, annotated := annotations[wellknown.AnnotationFailOpen]; annotated {
+		w.Open = true
+	}
+	for _, registered := range webhooks {
 		w.Open = w.Open || strings.HasPrefix(registered.Name, wellknown.OpenWebhookPrefix)
 		if registered.Name == s.GenerateName {
 			w.Declared = declared(registered)
@@ -74,12 +78,14 @@ func (c Configurations) webhook(r managerv1alpha1.WebhookRollout, s managerv1alp
 	return w
 }
 
-func (c Configurations) of(s managerv1alpha1.WebhookStatus) []admissionregistrationv1.ValidatingWebhook {
+// of returns the annotations and the webhooks of a configuration.
+func (c Configurations) of(s managerv1alpha1.WebhookStatus) (map[string]string, []admissionregistrationv1.ValidatingWebhook) {
 	if s.Type == operatorsv1alpha1.MutatingAdmissionWebhook {
 		found := lists.First(c.Mutating, func(m admissionregistrationv1.MutatingWebhookConfiguration) bool { return m.Name == s.Configuration })
-		return webhookconfig.Webhooks(&found)
+		return found.Annotations, webhookconfig.Webhooks(&found)
 	}
-	return lists.First(c.Validating, func(v admissionregistrationv1.ValidatingWebhookConfiguration) bool { return v.Name == s.Configuration }).Webhooks
+	found := lists.First(c.Validating, func(v admissionregistrationv1.ValidatingWebhookConfiguration) bool { return v.Name == s.Configuration })
+	return found.Annotations, found.Webhooks
 }
 
 // declared returns a webhook without what an opening adds to it.

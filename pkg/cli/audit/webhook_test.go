@@ -25,6 +25,7 @@ func TestWebhooks(t *testing.T) {
 			status(operatorsv1alpha1.ValidatingAdmissionWebhook, "never"),
 			status(operatorsv1alpha1.ValidatingAdmissionWebhook, "lasting", lasting),
 			status(operatorsv1alpha1.ValidatingAdmissionWebhook, "partly", opening()),
+			status(operatorsv1alpha1.ValidatingAdmissionWebhook, "annotated", opening()),
 			status(operatorsv1alpha1.MutatingAdmissionWebhook, "missing", opening()),
 			{Type: operatorsv1alpha1.ValidatingAdmissionWebhook, GenerateName: "without"},
 		}}}},
@@ -37,7 +38,10 @@ func TestWebhooks(t *testing.T) {
 		configuration("closed", admissionregistrationv1.ValidatingWebhook{Name: "closed"}), configuration("lasting", admissionregistrationv1.ValidatingWebhook{Name: "lasting"}),
 		configuration("partly", admissionregistrationv1.ValidatingWebhook{Name: "partly", MatchConditions: conditions}, admissionregistrationv1.ValidatingWebhook{Name: "fail-open.partly"}),
 	}}
-	open := map[string]bool{"closed": false, "lasting": true, "partly": true, "missing": false}
+	annotated := configuration("annotated", admissionregistrationv1.ValidatingWebhook{Name: "annotated"})
+	annotated.Annotations = map[string]string{wellknown.AnnotationFailOpen: "All"}
+	registered.Validating = append(registered.Validating, annotated)
+	open := map[string]bool{"annotated": true, "closed": false, "lasting": true, "partly": true, "missing": false}
 	all := Webhooks(rollouts, registered, nil)
 	installtest.Same(t, "number", len(open), len(all))
 	for _, w := range all {
