@@ -32,7 +32,7 @@ import (
 )
 
 // guidePages are the pages of docs/admin whose commands this package runs.
-var guidePages = []string{"command-line", "troubleshoot", emergencyPage, "operators", "upgrade", "offline", "policies", "some-namespaces", "monitor", "drill"}
+var guidePages = []string{"command-line", "troubleshoot", emergencyPage, "operators", "upgrade", "offline", "policies", "some-namespaces", "monitor", "drill", "audit"}
 
 // emergencyPage is the page of which every command is run.
 const emergencyPage = "emergency"
@@ -45,6 +45,8 @@ var triedElsewhere = map[string]string{
 	"kubectl apply --server-side -k manifests/limited":                   "test/integration: TestLimitedManager, with the permissions of these files",
 	"kubectl apply --server-side -n shop -k manifests/limited/namespace": "test/integration: TestLimitedManager",
 	"kubectl apply --server-side -k manifests/monitoring":                "make verify, with the types of the Prometheus Operator, whose kinds are not here",
+	"kubectl webhooks audit v.shop.io --replay":                          "test/integration: TestAuditEqualsTheLoad",
+	"kubectl webhooks audit --audit-log audit-1.log,audit-2.log -o json": "test/integration: TestAuditEqualsTheLoad",
 }
 
 type guide struct {
@@ -138,6 +140,7 @@ func TestOperationsGuide(t *testing.T) {
 	contains(g.env, g.works("kubectl webhooks status -n shop"), "v.shop.io", "Registered")
 	g.explainsRequests()
 	g.predictsARestart()
+	contains(g.env, g.works("kubectl webhooks audit"), "no WebhookRollout reports an opening")
 	g.seesWhatBlocks()
 	g.keepsAWebhookOff()
 	g.leavesTheEmergency()

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/klog/v2"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/audit"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/buildinfo"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/bundle"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/certificates"
@@ -61,6 +62,7 @@ func NewRootCommand(displayName string, extras Extras) *cobra.Command {
 		}
 	}
 	root.AddCommand(
+		audit.NewCommand(),
 		bundle.NewCommand(),
 		certificates.NewCommand(),
 		doctor.NewCommand(extras.PrintPage),

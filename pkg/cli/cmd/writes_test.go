@@ -14,6 +14,7 @@ import (
 // The linter forbids the import of pkg/controller in other commands than those of the manager.
 var writers = map[string]string{
 	"pkg/cli/cluster/admission.go":       "questions to the API server",
+	"pkg/cli/cluster/auditreplay.go":     "dry runs, of which the client sends no others",
 	"pkg/cli/cluster/portforward.go":     "a connection to a pod, which changes no object",
 	"pkg/cli/installer/access.go":        "a question to the API server",
 	"pkg/cli/installer/apply.go":         "a confirmed plan",

@@ -1,0 +1,131 @@
+package audit
+
+import (
+	"encoding/json"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
+)
+
+// Codes of HTTP.
+const (
+	created      = 201
+	firstRefusal = 400
+)
+
+// Log has the writes of an audit log, in the format of the log backend of API servers: one JSON object a line.
+type Log struct {
+	// First and Last are the times of the first and the last line.
+	First, Last time.Time
+	writes      []logged
+	seen        map[types.UID]bool // audit IDs: a request that lasts has several lines
+}
+
+// logged is a write that an API server admitted.
+type logged struct {
+	received, answered time.Time
+	operation          admissionregistrationv1.OperationType
+	collection         bool // it deleted several objects, which the log does not name
+	resource           schema.GroupResource
+	version            string
+	subresource        string
+	namespace, name    string
+	uid                types.UID
+	user               string
+	groups             []string
+	generated          bool // the request has no name: the API server generates it
+	// open are the webhooks that did not answer, and whose failurePolicy let the request pass.
+	open []string
+}
+
+// Add adds a line.
+func (l *Log) Add(line []byte) error {
+	var event auditv1.Event
+	if err := json.Unmarshal(line, &event); err != nil {
+		return err
+	}
+	if received := event.RequestReceivedTimestamp.Time; l.First.IsZero() || received.Before(l.First) {
+		l.First = received
+	}
+	if answered := event.StageTimestamp.Time; answered.After(l.Last) {
+		l.Last = answered
+	}
+	if write, is := writeOf(event); is && !l.seen[event.AuditID] {
+		if l.seen == nil {
+			l.seen = map[types.UID]bool{}
+		}
+		l.seen[event.AuditID] = true
+		l.writes = append(l.writes, write)
+	}
+	return nil
+}
+
+// writeOf returns the write of an event; false if it is none, was refused, or was a dry run.
+func writeOf(e auditv1.Event) (logged, bool) {
+	operation, write := operationOf(e)
+	refused := e.ResponseStatus != nil && e.ResponseStatus.Code >= firstRefusal
+	if !write || refused || e.ObjectRef == nil || isDryRun(e.RequestURI) {
+		return logged{}, false
+	}
+	ref := e.ObjectRef
+	w := logged{
+		received: e.RequestReceivedTimestamp.Time, answered: e.StageTimestamp.Time, operation: operation, collection: e.Verb == "deletecollection",
+		resource: schema.GroupResource{Group: ref.APIGroup, Resource: ref.Resource}, version: ref.APIVersion, subresource: ref.Subresource,
+		namespace: ref.Namespace, name: ref.Name, uid: ref.UID, user: e.User.Username, groups: e.User.Groups, generated: ref.Name == "", open: failedOpen(e.Annotations),
+	}
+	if w.resource == namespaces { // The log names a Namespace as its own namespace.
+		w.namespace = ""
+	}
+	if e.ImpersonatedUser != nil {
+		w.user, w.groups = e.ImpersonatedUser.Username, e.ImpersonatedUser.Groups
+	}
+	if w.name == "" && operation == admissionregistrationv1.Create && e.ResponseObject != nil {
+		var answer metav1.PartialObjectMetadata
+		if json.Unmarshal(e.ResponseObject.Raw, &answer) == nil {
+			w.name, w.uid = answer.Name, answer.UID
+		}
+	}
+	return w, true
+}
+
+func operationOf(e auditv1.Event) (admissionregistrationv1.OperationType, bool) {
+	isNew := e.ResponseStatus != nil && e.ResponseStatus.Code == created
+	connects := e.ObjectRef != nil && slices.Contains([]string{"exec", "attach", "portforward", "proxy"}, e.ObjectRef.Subresource)
+	switch {
+	case connects && e.Stage != auditv1.StageRequestReceived:
+		return admissionregistrationv1.Connect, true
+	case e.Stage != auditv1.StageResponseComplete:
+		return "", false
+	case e.Verb == "create" || (e.Verb == "update" || e.Verb == "patch") && isNew:
+		return admissionregistrationv1.Create, true
+	case e.Verb == "update" || e.Verb == "patch":
+		return admissionregistrationv1.Update, true
+	case e.Verb == "delete" || e.Verb == "deletecollection":
+		return admissionregistrationv1.Delete, true
+	default:
+		return "", false
+	}
+}
+
+func isDryRun(uri string) bool {
+	parsed, err := url.Parse(uri)
+	return err == nil && parsed.Query().Has("dryRun")
+}
+
+// failedOpen returns the webhooks of the annotations that API servers add to a request which passed without an answer.
+func failedOpen(annotations map[string]string) []string {
+	var names []string
+	for key, name := range annotations {
+		if strings.HasPrefix(key, "failed-open.validating.webhook.admission.k8s.io/") || strings.HasPrefix(key, "failed-open.mutation.webhook.admission.k8s.io/") {
+			names = append(names, name)
+		}
+	}
+	return names
+}

@@ -1,0 +1,128 @@
+package audit
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
+)
+
+// set sets a field of an event, such as responseStatus.code.
+func set(path string, value any) func(map[string]any) {
+	return func(event map[string]any) {
+		fields := strings.Split(path, ".")
+		for _, field := range fields[:len(fields)-1] {
+			event = event[field].(map[string]any)
+		}
+		event[fields[len(fields)-1]] = value
+	}
+}
+
+// logOf begins before the opening and ends after it.
+func logOf(t *testing.T, events ...map[string]any) *Log {
+	t.Helper()
+	log := &Log{}
+	bounds := []map[string]any{logLine("get", "first", minute(-60)), logLine("get", "last", minute(120))}
+	for _, event := range append(bounds, events...) {
+		installtest.Must(t, log.Add(installtest.OrPanic(json.Marshal(event))))
+	}
+	return log
+}
+
+func TestListWithALog(t *testing.T) {
+	existing := observed(object(minute(-30), entry("editor", minute(5))))
+	hidden := observed(object(minute(-30), entry("editor", minute(90))))
+	generated := func() Object {
+		o := object(minute(5))
+		o.SetGenerateName("o")
+		return observed(o)
+	}()
+	const deletes = "shop/one Deleted Certain: Certain DELETE AuditLog by alice"
+	for name, test := range map[string]struct {
+		objects []Object
+		events  []map[string]any
+		want    string
+		note    string
+	}{
+		"passed":                      {[]Object{existing}, []map[string]any{logLine("update", "one", minute(5), unanswered)}, "shop/one Exists Certain: Certain UPDATE AuditLog by alice", ""},
+		"judged":                      {[]Object{existing}, []map[string]any{logLine("update", "one", minute(5))}, "", ""},
+		"a patch":                     {[]Object{existing}, []map[string]any{logLine("patch", "one", minute(5), unanswered)}, "shop/one Exists Certain: Certain UPDATE AuditLog by alice", ""},
+		"not in the log":              {[]Object{existing}, nil, "shop/one Exists Certain: Certain UPDATE ManagedFields by editor", "lacks requests"},
+		"at another time":             {[]Object{existing}, []map[string]any{logLine("update", "one", minute(7))}, "shop/one Exists Certain: Certain UPDATE ManagedFields by editor", "lacks requests"},
+		"hidden, and not in the log":  {[]Object{hidden}, nil, "", ""},
+		"hidden, and in the log":      {[]Object{hidden}, []map[string]any{logLine("update", "one", minute(5), unanswered)}, "shop/one Exists Certain: Certain UPDATE AuditLog by alice", ""},
+		"deleted":                     {nil, []map[string]any{logLine("delete", "one", minute(5), unanswered)}, deletes, ""},
+		"changed, and deleted":        {nil, []map[string]any{logLine("update", "one", minute(4), unanswered), logLine("delete", "one", minute(5), unanswered)}, "shop/one Deleted Certain: Certain UPDATE AuditLog by alice Certain DELETE AuditLog by alice", ""},
+		"deleted later":               {nil, []map[string]any{logLine("update", "one", minute(4), unanswered), logLine("delete", "one", minute(95))}, "shop/one Vanished Certain: Certain UPDATE AuditLog by alice", ""},
+		"recreated after the opening": {[]Object{observed(object(minute(90)))}, []map[string]any{logLine("delete", "one", minute(5), unanswered)}, deletes, ""},
+		"a collection":                {nil, []map[string]any{logLine("deletecollection", "", minute(5), unanswered)}, "shop/ Deleted Certain: Certain DELETE AuditLog by alice", ""},
+		"a generated name":            {[]Object{generated}, []map[string]any{logLine("create", "", minute(5), unanswered)}, "shop/one Exists Certain: Certain CREATE AuditLog by alice", ""},
+		"a generated name, judged":    {[]Object{generated}, []map[string]any{logLine("create", "", minute(5))}, "", ""},
+		"a generated name of a deleted object": {nil, []map[string]any{logLine("create", "", minute(5), unanswered,
+			set("responseObject", map[string]any{"metadata": map[string]any{"name": "one-x"}}))}, "shop/one-x Vanished Certain: Certain CREATE AuditLog by alice", ""},
+		"refused":              {nil, []map[string]any{logLine("create", "one", minute(5), unanswered, set("responseStatus.code", 403))}, "", ""},
+		"a dry run":            {nil, []map[string]any{logLine("create", "one", minute(5), unanswered, set("requestURI", "/api/v1/namespaces/shop/configmaps?dryRun=All"))}, "", ""},
+		"another webhook":      {nil, []map[string]any{logLine("update", "one", minute(5), set("annotations", map[string]any{"failed-open.validating.webhook.admission.k8s.io/round_0_index_0": "w.shop.io"}))}, "", ""},
+		"outside its scope":    {nil, []map[string]any{logLine("update", "one", minute(5), unanswered, set("objectRef.namespace", "other"))}, "", ""},
+		"before the opening":   {nil, []map[string]any{logLine("update", "one", minute(-5), unanswered)}, "", ""},
+		"received only":        {nil, []map[string]any{logLine("update", "one", minute(5), unanswered, set("stage", "RequestReceived"))}, "", ""},
+		"an impersonated user": {nil, []map[string]any{logLine("update", "one", minute(5), unanswered, set("impersonatedUser", map[string]any{"username": "bob"}))}, "shop/one Vanished Certain: Certain UPDATE AuditLog by bob", ""},
+		"a connection, twice": {nil, []map[string]any{
+			logLine("create", "one", minute(5), unanswered, set("objectRef.subresource", "exec"), set("stage", "ResponseStarted")),
+			logLine("create", "one", minute(5), unanswered, set("objectRef.subresource", "exec")),
+		}, "shop/one Vanished Certain: Certain CONNECT AuditLog /exec by alice", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := webhook(func(w *Webhook) { w.Declared.Rules = rule("", "v1", "configmaps", "*") })
+			report := List(Facts{Webhooks: []Webhook{w}, Served: served(), Objects: test.objects, Log: logOf(t, test.events...)})
+			installtest.Same(t, "entries", test.want, strings.Join(lists.Map(report.Entries, text), "\n"))
+			if notes := strings.Join(report.Notes, "\n"); !strings.Contains(notes, test.note) || (test.note == "") != (notes == "") {
+				t.Errorf("notes %q, want %q", notes, test.note)
+			}
+		})
+	}
+}
+
+// A log that ends too early explains what it has, and nothing else.
+func TestLogThatIsTooShort(t *testing.T) {
+	log := &Log{}
+	for _, event := range []map[string]any{logLine("get", "first", minute(-60)), logLine("update", "two", minute(10))} {
+		installtest.Must(t, log.Add(installtest.OrPanic(json.Marshal(event))))
+	}
+	two := object(minute(-30), entry("editor", minute(10)))
+	two.SetName("two")
+	report := List(Facts{Webhooks: []Webhook{webhook()}, Served: served(), Objects: []Object{observed(object(minute(-30), entry("editor", minute(90)))), observed(two)}, Log: log})
+	installtest.Same(t, "entries", "shop/one Exists Possible: Possible UPDATE ManagedFields by editor", strings.Join(lists.Map(report.Entries, text), "\n"))
+	installtest.Contains(t, strings.Join(report.Notes, "\n"), "the audit log does not cover it")
+	installtest.Same(t, "interval", metav1.NewMicroTime(minute(10).Add(time.Second)).Time, report.AuditLog.Until.UTC())
+}
+
+// A mutating webhook gets no generated name. An open webhook is not called if a matchCondition fails, and the log does not show it.
+func TestConditionsThatFail(t *testing.T) {
+	generated := object(minute(5))
+	generated.SetGenerateName("o")
+	inGroup := set("user", map[string]any{"username": "alice", "groups": []string{"a"}})
+	for name, test := range map[string]struct {
+		kind      func(*Webhook)
+		condition string
+		want      string
+	}{
+		"fails":              {mutating, "request.name == 'one'", "shop/one Exists Possible: Possible CREATE AuditLog by alice"},
+		"validating":         {func(*Webhook) {}, "request.name == 'one'", ""},
+		"false for the user": {mutating, "request.name == 'one' && 'b' in request.userInfo.groups", ""},
+		"decided":            {mutating, "'a' in request.userInfo.groups", ""},
+	} {
+		w := webhook(test.kind, onCondition(test.condition))
+		report := List(Facts{Webhooks: []Webhook{w}, Served: served(), Objects: []Object{observed(generated)}, Log: logOf(t, logLine("create", "", minute(5), inGroup))})
+		installtest.Same(t, name, test.want, strings.Join(lists.Map(report.Entries, text), "\n"))
+	}
+}
+
+func TestLinesThatAreNoEvents(t *testing.T) {
+	installtest.Error(t, "invalid character", (&Log{}).Add([]byte("I1128 no JSON")))
+}

@@ -1,0 +1,55 @@
+package audit
+
+import (
+	"testing"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
+)
+
+func TestWebhooks(t *testing.T) {
+	status := func(kind operatorsv1alpha1.WebhookAdmissionType, name string, openings ...managerv1alpha1.Opening) managerv1alpha1.WebhookStatus {
+		return managerv1alpha1.WebhookStatus{Type: kind, GenerateName: name, Configuration: name + "-x", FailOpen: &managerv1alpha1.FailOpen{Openings: openings}}
+	}
+	lasting := opening(func(o *managerv1alpha1.Opening) { o.ClosedBy = "" })
+	rollouts := []managerv1alpha1.WebhookRollout{{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "shop.v1"},
+		Status: managerv1alpha1.WebhookRolloutStatus{Deployments: []managerv1alpha1.DeploymentStatus{{Webhooks: []managerv1alpha1.WebhookStatus{
+			status(operatorsv1alpha1.ValidatingAdmissionWebhook, "closed", opening()),
+			status(operatorsv1alpha1.ValidatingAdmissionWebhook, "never"),
+			status(operatorsv1alpha1.ValidatingAdmissionWebhook, "lasting", lasting),
+			status(operatorsv1alpha1.ValidatingAdmissionWebhook, "partly", opening()),
+			status(operatorsv1alpha1.ValidatingAdmissionWebhook, "annotated", opening()),
+			status(operatorsv1alpha1.MutatingAdmissionWebhook, "missing", opening()),
+			{Type: operatorsv1alpha1.ValidatingAdmissionWebhook, GenerateName: "without"},
+		}}}},
+	}}
+	configuration := func(name string, webhooks ...admissionregistrationv1.ValidatingWebhook) admissionregistrationv1.ValidatingWebhookConfiguration {
+		return admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: name + "-x"}, Webhooks: webhooks}
+	}
+	conditions := []admissionregistrationv1.MatchCondition{{Name: "author", Expression: "true"}, {Name: wellknown.OpenMatchCondition, Expression: "!(true)"}}
+	registered := Configurations{Validating: []admissionregistrationv1.ValidatingWebhookConfiguration{
+		configuration("closed", admissionregistrationv1.ValidatingWebhook{Name: "closed"}), configuration("lasting", admissionregistrationv1.ValidatingWebhook{Name: "lasting"}),
+		configuration("partly", admissionregistrationv1.ValidatingWebhook{Name: "partly", MatchConditions: conditions}, admissionregistrationv1.ValidatingWebhook{Name: "fail-open.partly"}),
+	}}
+	annotated := configuration("annotated", admissionregistrationv1.ValidatingWebhook{Name: "annotated"})
+	annotated.Annotations = map[string]string{wellknown.AnnotationFailOpen: "All"}
+	registered.Validating = append(registered.Validating, annotated)
+	open := map[string]bool{"annotated": true, "closed": false, "lasting": true, "partly": true, "missing": false}
+	all := Webhooks(rollouts, registered, nil)
+	installtest.Same(t, "number", len(open), len(all))
+	for _, w := range all {
+		installtest.Same(t, w.Name+" is open", open[w.Name], w.Open)
+		installtest.Same(t, w.Name+" is registered", w.Name != "missing", w.Declared != nil && w.Unread == "")
+		if w.Name == "partly" {
+			installtest.Same(t, "matchConditions", conditions[:1], w.Declared.MatchConditions)
+		}
+	}
+	installtest.Same(t, "one name", 1, len(Webhooks(rollouts, registered, []string{"partly"})))
+}
