@@ -6,6 +6,7 @@ import (
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
@@ -193,4 +194,28 @@ func TestAwaitsOpenings(t *testing.T) {
 	installtest.Same(t, "of another webhook", false, AwaitsOpenings(c.Previous, other, nil))
 	installtest.Same(t, "without openings", false, AwaitsOpenings(without.Status, c.CSV, nil))
 	installtest.Same(t, "of a deleted successor", false, AwaitsOpenings(c.Previous, nil, nil))
+}
+
+// An opening needs the permission of the installer, as each change of a webhook does. Its end does not, unless it also changes
+// something else.
+func TestOpeningByInstaller(t *testing.T) {
+	c := opened(t, time.Minute)
+	open, shop := c.validating("manager"), types.NamespacedName{Namespace: "shop", Name: "shop.v1"}
+	closed := open.DeepCopy()
+	webhookconfig.Close(closed, new(admissionregistrationv1.Fail), new(int32(7)))
+	edited := closed.DeepCopy()
+	edited.Webhooks[0].Rules = nil
+	installtest.Same(t, "an opening is by the installer", true, Step{Verb: Update, Object: open, Live: closed, Desired: open}.ByInstaller(shop))
+	installtest.Same(t, "its end is by the installer", false, Step{Verb: Update, Object: closed, Live: open, Desired: closed}.ByInstaller(shop))
+	installtest.Same(t, "its end with an edit is by the installer", true, Step{Verb: Update, Object: edited, Live: open, Desired: edited}.ByInstaller(shop))
+}
+
+// An upgrade inherits the openings, and so the time that they used. An unchanged webhook stays open.
+func TestOpeningIsInherited(t *testing.T) {
+	c := opened(t, time.Minute)
+	replaced := *c.Previous.DeepCopy()
+	c.Previous, c.FailOpen = managerv1alpha1.WebhookRolloutStatus{}, FailOpen{Recorded: []managerv1alpha1.WebhookRolloutStatus{{}, replaced}}
+	decision := c.next().FailOpen[csvspec.IdentityOf(c.CSV.Spec.WebhookDefinitions[0])]
+	installtest.Same(t, "the form", managerv1alpha1.FailOpenPartly, decision.Form)
+	installtest.Same(t, "the openings", 1, len(decision.Record.Openings))
 }

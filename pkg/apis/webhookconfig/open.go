@@ -74,13 +74,10 @@ func CopyOpening(to, from metav1.Object) {
 		return
 	}
 	Close(to, *source[0].policy, *source[0].timeout)
-	declared := entriesOf(to)[0]
-	opened, second := openEntryOf(from)
-	if second {
+	if opened, second := openEntryOf(from); second {
 		appendCopy(to)
 		all := entriesOf(to)
-		added := all[len(all)-1]
-		declared = all[0]
+		declared, added := all[0], all[len(all)-1]
 		*added.name, *added.policy, *added.timeout = wellknown.OpenWebhookPrefix+*declared.name, *opened.policy, *opened.timeout
 		added.copyCondition(opened)
 		declared.copyCondition(source[0])

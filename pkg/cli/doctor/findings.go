@@ -46,11 +46,11 @@ func openFinding(w Webhook) []Finding {
 	if w.Open == "" || w.Fails {
 		return nil
 	}
-	passing := "some of the requests that it intercepts pass although it does not answer them"
+	unanswered := "some of the requests that it intercepts pass although it does not answer them"
 	if w.Open == string(managerv1alpha1.FailOpenAll) {
-		passing = "requests pass although it does not answer them"
+		unanswered = "requests pass although it does not answer them"
 	}
-	return []Finding{{Warning, WebhookOpen, []string{w.String()}, "it is open, as annotations of the Subscription allow: " + passing,
+	return []Finding{{Warning, WebhookOpen, []string{w.String()}, "it is open, as annotations of the Subscription allow: " + unanswered,
 		"repair its pods; then list the objects that were admitted: kubectl webhooks audit"}}
 }
 

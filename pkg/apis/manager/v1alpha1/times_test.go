@@ -9,7 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// The API conventions of Kubernetes want names that end in Time. NotBefore and NotAfter are terms of X.509.
+// The API conventions of Kubernetes want names that end in Time. NotBefore and NotAfter are terms of X.509. The interval of an
+// opening has the names of its bounds.
 func TestNamesOfTimes(t *testing.T) {
 	found := 0
 	for kind, field := range fieldsOf(reflect.TypeFor[WebhookRolloutStatus]()) {
@@ -18,7 +19,7 @@ func TestNamesOfTimes(t *testing.T) {
 		}
 		found++
 		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
-		if !slices.Contains([]string{"notBefore", "notAfter"}, name) && !strings.HasSuffix(name, "Time") {
+		if !slices.Contains([]string{"notBefore", "notAfter", "from", "allFrom", "until", "unreachableSince"}, name) && !strings.HasSuffix(name, "Time") {
 			t.Errorf("the field %s, in JSON %s, is a time: its name has to end in Time", field.Name, name)
 		}
 		if !strings.EqualFold(field.Name, name) {

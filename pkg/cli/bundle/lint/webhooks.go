@@ -139,7 +139,7 @@ fewer.`,
 		find: invalidConditions,
 	},
 	{
-		Code: "security-critical-name", Level: Error, Basis: Broken,
+		Code: "security-critical-name", Level: Warning, Basis: Policy,
 		Explain: `The annotation olm-webhook-manager.io/security-critical of the
 ClusterServiceVersion lists the generateNames of webhooks that must not let requests pass while
 their pods are lost. A name in it is no admission webhook of the bundle. The manager then opens no
