@@ -13,6 +13,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/takeover"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
@@ -108,9 +109,10 @@ func TestReturnToOLM(t *testing.T) {
 			for _, step := range steps {
 				step(e, m)
 			}
-			before, registered := templatesOf(e), e.registration("v.example.com").UID
+			before, registered, phases := templatesOf(e), e.registration("v.example.com").UID, phasesOf(e)
 			giveBack(e, m)
 			acceptedByOLM(e, "operator.v1")
+			same(t, "the phases", phasesOf(e), phases)
 			same(t, "the pods", templatesOf(e), before)
 			same(t, "the uid of the registration", e.registration("v.example.com").UID, registered)
 
@@ -122,6 +124,12 @@ func TestReturnToOLM(t *testing.T) {
 			m.writesNothing(since)
 		})
 	}
+}
+
+// phasesOf returns the phases that operator.v1 has had, with their reasons.
+func phasesOf(e *env) []string {
+	e.Helper()
+	return lists.Map(e.get("operator.v1").Status.Conditions, func(c operatorsv1alpha1.ClusterServiceVersionCondition) string { return string(c.Phase) + " " + string(c.Reason) })
 }
 
 func giveBack(e *env, _ *manager) {

@@ -43,6 +43,7 @@ const (
 type takeoverEnv struct {
 	*env
 
+	start   func() *manager
 	running *manager
 }
 
@@ -50,6 +51,7 @@ type takeoverEnv struct {
 func newTakeoverEnv(t *testing.T) *takeoverEnv {
 	t.Helper()
 	e := &takeoverEnv{env: operating(newEnv(t), allNamespaces)}
+	e.start = func() *manager { return e.manage() }
 	removeOtherOperators(e.env)
 	installedByOLM(e.env, csv("operator.v1", "server", "operator"), "")
 	kube.Create(e, e.kube.DiscoveryV1().EndpointSlices(e.namespace), &discoveryv1.EndpointSlice{
@@ -59,10 +61,16 @@ func newTakeoverEnv(t *testing.T) *takeoverEnv {
 	other := csv("other.v1", "plain")
 	other.Spec.WebhookDefinitions = nil
 	installedWithoutWebhooks(e.env, other)
+	e.programs()
+	return e
+}
+
+// programs are olm-operator, which runs, and the manager, which does not.
+func (e *takeoverEnv) programs() {
+	e.Helper()
 	e.program(olmOperator, 1)
 	e.program(managerName, 0, "run", "--with-olm")
-	t.Cleanup(func() { e.stopManager() })
-	return e
+	e.Cleanup(func() { e.stopManager() })
 }
 
 func removeOtherOperators(e *env) {
@@ -109,7 +117,7 @@ func (e *takeoverEnv) follow() {
 	e.Helper()
 	switch wanted := e.replicas(managerName) > 0; {
 	case wanted && e.running == nil && e.replicas(olmOperator) == 0:
-		e.running = e.manage()
+		e.running = e.start()
 	case !wanted:
 		e.stopManager()
 	}
