@@ -35,6 +35,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/permissions"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/olmoperator/roles/clusterrole"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
@@ -43,7 +44,12 @@ import (
 type bundleUnderOLM struct {
 	*env
 
-	csv string
+	csv  string
+	spec operatorsv1alpha1.ClusterServiceVersionSpec
+}
+
+func (b *bundleUnderOLM) deployments() []string {
+	return lists.Map(b.spec.InstallStrategy.StrategySpec.DeploymentSpecs, func(d operatorsv1alpha1.StrategyDeploymentSpec) string { return d.Name })
 }
 
 // newTakeoverOfBundles has the bundles in these folders, in the form of olm-operator, and a manager with --with-olm for all
@@ -58,6 +64,7 @@ func newTakeoverOfBundles(t *testing.T, folders ...string) (*takeoverEnv, []*bun
 	e.start = func() *manager {
 		return manageWith(e.env, rest.CopyConfig(config), inPlaceOfOLM, func(o *controller.Options) { o.LiftRoles, o.WithOLM, o.Namespaces = true, true, nil })
 	}
+	reportedByOLM(e.env)
 	server := answersAll(e.env)
 	var all []*bundleUnderOLM
 	for _, folder := range folders {
@@ -97,15 +104,18 @@ func bundleInstalledByOLM(test *env, b *bundlepkg.Bundle, server net.Listener) *
 	}
 	conditionByOLM(e, c)
 	reportedByOLM(group, c)
-	return &bundleUnderOLM{env: e, csv: c.Name}
+	return &bundleUnderOLM{env: e, csv: c.Name, spec: c.Spec}
 }
 
 // reportedByOLM writes what olm-operator writes of a group.
-func reportedByOLM(e *env, c *operatorsv1alpha1.ClusterServiceVersion) {
+func reportedByOLM(e *env, versions ...*operatorsv1alpha1.ClusterServiceVersion) {
 	e.Helper()
 	client := e.olm.OperatorGroups(e.namespace)
 	group := kube.Get(e, client, "og")
-	metav1.SetMetaDataAnnotation(&group.ObjectMeta, operatorsv1.OperatorGroupProvidedAPIsAnnotationKey, scope.ProvidedAPIs(group, []*operatorsv1alpha1.ClusterServiceVersion{c}))
+	metav1.SetMetaDataAnnotation(&group.ObjectMeta, operatorsv1.OperatorGroupProvidedAPIsAnnotationKey, scope.ProvidedAPIs(group, versions))
+	for _, role := range clusterrole.OfGroup(e.namespace, "og", scope.AnnotatedAPIs(group)) {
+		createUntilDeleted(e, e.kube.RbacV1().ClusterRoles(), role)
+	}
 	group = installtest.OrPanic(client.Update(e.ctx, group, metav1.UpdateOptions{FieldManager: olmWriter}))
 	targets := group.Spec.TargetNamespaces
 	if len(targets) == 0 {

@@ -109,10 +109,10 @@ func TestReturnToOLM(t *testing.T) {
 			for _, step := range steps {
 				step(e, m)
 			}
-			before, registered, phases := templatesOf(e), e.registration("v.example.com").UID, phasesOf(e)
+			before, registered, phases := templatesOf(e), e.registration("v.example.com").UID, phasesOf(e, "operator.v1")
 			giveBack(e, m)
 			acceptedByOLM(e, "operator.v1")
-			same(t, "the phases", phasesOf(e), phases)
+			same(t, "the phases", phasesOf(e, "operator.v1"), phases)
 			same(t, "the pods", templatesOf(e), before)
 			same(t, "the uid of the registration", e.registration("v.example.com").UID, registered)
 
@@ -126,10 +126,10 @@ func TestReturnToOLM(t *testing.T) {
 	}
 }
 
-// phasesOf returns the phases that operator.v1 has had, with their reasons.
-func phasesOf(e *env) []string {
+// phasesOf returns the phases that a version has had, with their reasons.
+func phasesOf(e *env, csv string) []string {
 	e.Helper()
-	return lists.Map(e.get("operator.v1").Status.Conditions, func(c operatorsv1alpha1.ClusterServiceVersionCondition) string { return string(c.Phase) + " " + string(c.Reason) })
+	return lists.Map(e.get(csv).Status.Conditions, func(c operatorsv1alpha1.ClusterServiceVersionCondition) string { return string(c.Phase) + " " + string(c.Reason) })
 }
 
 func giveBack(e *env, _ *manager) {

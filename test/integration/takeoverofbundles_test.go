@@ -4,9 +4,11 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/takeover"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
@@ -35,30 +37,79 @@ func foldersOfCorpus(t *testing.T) []string {
 	return all
 }
 
+// The command and the manager write to the objects that the plan lists, and to no other object.
 func TestTakeoverPlanOfExamples(t *testing.T) { planIsWhatRunDoes(t, foldersOfExamples()) }
 
+// The same for the bundles of other projects, all in one cluster.
 func TestTakeoverPlanOfBundles(t *testing.T) { planIsWhatRunDoes(t, foldersOfCorpus(t)) }
 
 func planIsWhatRunDoes(t *testing.T, folders []string) {
 	t.Helper()
 	e, bundles := newTakeoverOfBundles(t, folders...)
-	out, err := e.run(proxy(e.env, nil), "plan")
-	t.Logf("%v\n%s", err, out)
-	e.must(err)
-	e.completes("run")
+	phases := map[string][]string{}
 	for _, b := range bundles {
-		e.running.looksAgainAt(b)
+		phases[b.csv] = phasesOf(b.env, b.csv)
 	}
-	for _, event := range kube.Writes(e.running.audited(e.running.started), e.running.userAgent) {
-		t.Logf("%s %s/%s %s/%s %d", event.Verb, event.ObjectRef.Resource, event.ObjectRef.Subresource, event.ObjectRef.Namespace, event.ObjectRef.Name, event.ResponseStatus.Code)
+	plan := e.plan()
+	same(t, "the writes of the command", e.completes("run"), pathsOf(plan.Writes))
+	e.running.rests()
+	predicted, written := changedByPlan(plan), changedBy(e.running)
+	for _, b := range bundles {
+		t.Run(b.csv, func(t *testing.T) {
+			if diff := cmp.Diff(in(b.namespace, predicted), in(b.namespace, written)); diff != "" {
+				t.Errorf("objects that the manager writes (-plan +run):\n%s", diff)
+			}
+			same(t, "the phases", phasesOf(b.env, b.csv), phases[b.csv])
+			takeoverIs(b.env, takeover.FormAdopted, b.deployments()...)
+		})
 	}
-	_ = slices.Sorted[string]
-	_ = strings.Join
+	outside := slices.DeleteFunc(written, func(o takeover.Object) bool { return slices.ContainsFunc(bundles, func(b *bundleUnderOLM) bool { return o.Namespace == b.namespace }) })
+	none(t, "objects in no namespace of an operator", outside)
 }
 
-func (m *manager) looksAgainAt(b *bundleUnderOLM) {
-	m.Helper()
-	for range 3 {
-		m.looksAfter(func() { touch(b.env, b.csv) })
+// changedByPlan returns the objects that the manager is predicted to write. That includes the status of the CSVs.
+func changedByPlan(plan takeover.Plan) (all []takeover.Object) {
+	for _, c := range plan.CSVs {
+		for _, change := range c.Changes {
+			if change.When == takeover.DuringRun {
+				all = append(all, change.Object)
+			}
+		}
 	}
+	return all
+}
+
+// changedBy returns the objects that a manager has written.
+func changedBy(m *manager) (all []takeover.Object) {
+	m.Helper()
+	for _, event := range kube.Writes(m.audited(m.started), m.userAgent) {
+		if event.ResponseStatus.Code < 400 {
+			all = append(all, takeover.Object{Kind: kindOfResource(event.ObjectRef.Resource), Namespace: event.ObjectRef.Namespace, Name: event.ObjectRef.Name})
+		}
+	}
+	return all
+}
+
+var kindsOfResources = map[string]string{
+	"clusterserviceversions": takeover.KindCSV, "webhookrollouts": takeover.KindRollout, "deployments": takeover.KindDeployment,
+	"secrets": "Secret", "services": "Service", "roles": "Role", "rolebindings": "RoleBinding", "serviceaccounts": "ServiceAccount", "operatorconditions": "OperatorCondition",
+}
+
+// kindOfResource returns the resource itself if the plan never lists it.
+func kindOfResource(resource string) string {
+	if kind := kindsOfResources[resource]; kind != "" {
+		return kind
+	}
+	return resource
+}
+
+// in returns the objects in a namespace as sorted text, each once.
+func in(namespace string, all []takeover.Object) (found []string) {
+	for _, o := range all {
+		if o.Namespace == namespace {
+			found = append(found, o.String())
+		}
+	}
+	slices.Sort(found)
+	return slices.Compact(found)
 }

@@ -19,7 +19,7 @@ import (
 )
 
 // Forms marks the Deployments that are not what olm-operator makes of their ClusterServiceVersion now. The manager
-// brings them into its own form at once.
+// brings them into its own form at once. It also adds what run changes in other objects.
 func (c TakeoverReader) Forms(ctx context.Context, s *takeover.Snapshot) error {
 	csvs, _, err := c.csvs(ctx, metav1.NamespaceAll)
 	if err != nil {
@@ -44,6 +44,11 @@ func (c TakeoverReader) Forms(ctx context.Context, s *takeover.Snapshot) error {
 			at := slices.IndexFunc(deployments.Items, func(live appsv1.Deployment) bool { return live.Name == d.Name })
 			d.OtherForm = at >= 0 && hasOtherForm(csv, subscription, &deployments.Items[at])
 		}
+		live, err := c.live(ctx, csv, deployments.Items)
+		if err != nil {
+			return err
+		}
+		s.CSVs[j].Changes = takeover.ChangesOf(live)
 	}
 	return nil
 }

@@ -63,6 +63,7 @@ func TestBlockers(t *testing.T) {
 
 func TestPlanOf(t *testing.T) {
 	s := withOLM()
+	s.CSVs[0].Changes = []Change{{Object{"Secret", "shop", "server-service-cert"}, whatSecret, DuringRun, false}}
 	s.CSVs[0].Objects = []Object{{KindDeployment, "shop", "server"}, {"Secret", "shop", "server-service-cert"}, {"ValidatingWebhookConfiguration", "", "v-x"}}
 	p := PlanOf(s, someOptions, false, time.Second, []string{"the metrics"})
 	installtest.Same(t, "state of the snapshot after the plan", WithOLM, s.StateOf(s.CSVs[0]))
@@ -72,6 +73,7 @@ func TestPlanOf(t *testing.T) {
 	p.Print(output.New(&out))
 	installtest.Contains(t, out.String(),
 		"shop/a (WithOLM)", "adopted as they are: Deployment shop/server, Secret shop/server-service-cert, ValidatingWebhookConfiguration v-x",
+		"DuringRun: Secret shop/server-service-cert: the key ca.crt", "; no pod restarts",
 		"AtNextRollout: Deployment shop/server: the pod template gets", "; pods restart",
 		"- label ClusterServiceVersion shop/a olm-webhook-manager.io/takeover=given-back", "- scale Deployment olm-operator/olm-operator to 0",
 		"Pods that restart during the run: none. Estimated time: 1m5s", "Not checked: the metrics", "Nothing blocks the takeover.")

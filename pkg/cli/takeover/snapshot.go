@@ -84,6 +84,8 @@ type CSV struct {
 	Deployments []Deployment
 	// Objects are what the manager adopts: Deployments, Services, Secrets, registrations, definitions with a conversion.
 	Objects []Object
+	// Changes are what run changes in them, in the ClusterServiceVersion and in its WebhookRollout.
+	Changes []Change
 	// EditedRegistrations are registrations that other clients than olm-operator and the manager changed.
 	EditedRegistrations []Edit
 	// Problems are what keeps a webhook from serving now.
