@@ -160,6 +160,7 @@ fuzz: ## Run every fuzz target for FUZZTIME (30s)
 corpus: programs ## Try the bundles of others in BUNDLES (NAME/VERSION/...), against what OLM v0 created from them in EXPECTED
 	@test -d "$(BUNDLES)" -a -d "$(EXPECTED)" || { echo "no $(BUNDLES) or no $(EXPECTED): nothing is compared. Name two folders: make corpus BUNDLES=... EXPECTED=..., see CONTRIBUTING.md"; exit 2; }
 	BUNDLES=$(abspath $(BUNDLES)) EXPECTED=$(abspath $(EXPECTED)) go test -count=1 -timeout=40m -run Bundles ./test/corpus ./test/bundle
+	BUNDLES=$(abspath $(BUNDLES)) go test -count=1 -timeout=40m -run TakeoverPlanOfBundles ./test/integration
 
 .PHONY: campaign
 campaign: programs ## Run what the ordinary run shortens: 1000 simulated clusters, managers that die at each write, all losses of a Secret

@@ -56,14 +56,8 @@ func (b *bundleUnderOLM) deployments() []string {
 // namespaces. One server answers all webhooks.
 func newTakeoverOfBundles(t *testing.T, folders ...string) (*takeoverEnv, []*bundleUnderOLM) {
 	t.Helper()
-	e := &takeoverEnv{env: operating(newEnv(t), allNamespaces)}
-	removeOtherOperators(e.env)
+	e := newEmptyTakeoverEnv(t)
 	defineOperators(e.env)
-	e.programs()
-	config := grantedTo(e.env, "manager/clusterrole.yaml", "lift-roles/clusterrole.yaml", "with-olm/clusterrole.yaml")
-	e.start = func() *manager {
-		return manageWith(e.env, rest.CopyConfig(config), inPlaceOfOLM, func(o *controller.Options) { o.LiftRoles, o.WithOLM, o.Namespaces = true, true, nil })
-	}
 	reportedByOLM(e.env)
 	server := answersAll(e.env)
 	var all []*bundleUnderOLM
@@ -74,6 +68,19 @@ func newTakeoverOfBundles(t *testing.T, folders ...string) (*takeoverEnv, []*bun
 		}
 	}
 	return e, all
+}
+
+// newEmptyTakeoverEnv has no operator yet, and a manager with --with-olm for all namespaces.
+func newEmptyTakeoverEnv(t *testing.T) *takeoverEnv {
+	t.Helper()
+	e := &takeoverEnv{env: operating(newEnv(t), allNamespaces)}
+	removeOtherOperators(e.env)
+	e.programs()
+	config := grantedTo(e.env, "manager/clusterrole.yaml", "lift-roles/clusterrole.yaml", "with-olm/clusterrole.yaml")
+	e.start = func() *manager {
+		return manageWith(e.env, rest.CopyConfig(config), inPlaceOfOLM, func(o *controller.Options) { o.LiftRoles, o.WithOLM, o.Namespaces = true, true, nil })
+	}
+	return e
 }
 
 // bundleInstalledByOLM returns nil for a bundle whose ClusterServiceVersion the API server refuses.

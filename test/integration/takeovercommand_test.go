@@ -235,76 +235,57 @@ func (e *takeoverEnv) is(state takeover.State) {
 	}
 }
 
-// Each command is ended after each single write. Then the status is true, and the same command completes.
+var (
+	runCommand      = []string{"run"}
+	undoCommand     = []string{"undo", "--settle", "0s"}
+	convergeCommand = []string{"converge", "--all"}
+)
+
+// Each command writes what it predicts, and nothing when it is run again.
 func TestTakeoverCommand(t *testing.T) {
 	e := newTakeoverEnv(t)
-	templates, registered := templatesOf(e.env), e.registration("v.example.com").UID
-	unchanged := func(what string) {
-		t.Helper()
-		now := templatesOf(e.env)
-		same(t, "the pod templates after "+what, now, templates)
-		same(t, "the uid of the registration after "+what, e.registration("v.example.com").UID, registered)
-	}
-	run, undo := []string{"run"}, []string{"undo", "--settle", "0s"}
+	pods := e.pods()
 	e.is(takeover.WithOLM)
 	planned := e.plan().Writes
-	same(t, "the writes of run", e.completes(run...), pathsOf(planned))
+	same(t, "the writes of run", e.completes(runCommand...), pathsOf(planned))
 	e.is(takeover.Adopted)
-	unchanged("run")
-	none(t, "the writes of run when it has completed", e.completes(run...))
+	pods.stay(e, "run")
+	none(t, "the writes of run when it has completed", e.completes(runCommand...))
 	kube.Create(e, e.kube.AdmissionregistrationV1().MutatingAdmissionPolicies(), policy.Policy())
 	kube.Create(e, e.kube.AdmissionregistrationV1().MutatingAdmissionPolicyBindings(), policy.Binding())
 	predicted := e.predicted()
-	same(t, "the writes of undo", sorted(e.completes(undo...)), sorted(predicted))
+	same(t, "the writes of undo", sorted(e.completes(undoCommand...)), sorted(predicted))
 	e.is(takeover.WithOLM)
 	acceptedByOLM(e.env, "operator.v1")
-	unchanged("undo")
+	pods.stay(e, "undo")
 
-	interruptions := 0
-	for n := 1; e.interrupted(n, run...); n += stride() {
-		interruptions++
-		e.statusIsTrue(fmt.Sprintf("run, write %d", n))
-		e.completes(run...)
-		e.is(takeover.Adopted)
-		unchanged("an interrupted run")
-		e.completes(undo...)
-		e.is(takeover.WithOLM)
-	}
-	for n := 1; ; n += stride() {
-		e.completes(run...)
-		if !e.interrupted(n, undo...) {
-			break
-		}
-		interruptions++
-		e.statusIsTrue(fmt.Sprintf("undo, write %d", n))
-		e.completes(undo...)
-		e.is(takeover.WithOLM)
-		acceptedByOLM(e.env, "operator.v1")
-		unchanged("an interrupted undo")
-	}
-	same(t, "enough interruptions", interruptions >= (len(planned)+len(predicted)-2)/stride()-1, true) // the policies exist once
+	e.completes(runCommand...)
+	e.completes(convergeCommand...)
+	e.is(takeover.Converged)
+	same(t, "the label of the pods", e.deployment("server").Spec.Template.Labels[wellknown.LabelCSV], "operator.v1")
+	pods = e.pods()
+	e.completes(undoCommand...)
+	e.is(takeover.WithOLM)
+	acceptedByOLM(e.env, "operator.v1")
+	pods.stay(e, "undo of what was converged")
 }
 
-// The same for converge. Afterwards undo gives back what has the manager's form.
-func TestTakeoverConvergeCommand(t *testing.T) {
-	e := newTakeoverEnv(t)
-	uid := e.registration("v.example.com").UID
-	e.completes("run")
-	for n := 1; e.interrupted(n, "converge", "--all"); n += stride() {
-		e.statusIsTrue(fmt.Sprintf("converge, write %d", n))
-		e.completes("converge", "--all")
-		e.is(takeover.Converged)
-		e.completes("undo", "--settle", "0s")
-		e.completes("run")
-	}
-	e.completes("converge", "--all")
-	same(t, "the label of the pods", e.deployment("server").Spec.Template.Labels[wellknown.LabelCSV], "operator.v1")
-	templates := templatesOf(e.env)
-	e.completes("undo", "--settle", "0s")
-	e.is(takeover.WithOLM)
-	acceptedByOLM(e.env, "operator.v1")
-	same(t, "the pod templates after undo", templatesOf(e.env), templates)
-	same(t, "the uid of the registration", e.registration("v.example.com").UID, uid)
+// identities are what a takeover must not change.
+type identities struct {
+	templates  map[string]corev1.PodTemplateSpec
+	registered types.UID
+}
+
+func (e *takeoverEnv) pods() identities {
+	e.Helper()
+	return identities{templatesOf(e.env), e.registration("v.example.com").UID}
+}
+
+func (i identities) stay(e *takeoverEnv, what string) {
+	e.Helper()
+	now := e.pods()
+	same(e.T, "the pod templates after "+what, now.templates, i.templates)
+	same(e.T, "the uid of the registration after "+what, now.registered, i.registered)
 }
 
 // What blocks a takeover is found before anything is changed.

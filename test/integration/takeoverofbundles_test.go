@@ -63,7 +63,9 @@ func planIsWhatRunDoes(t *testing.T, folders []string) {
 			takeoverIs(b.env, takeover.FormAdopted, b.deployments()...)
 		})
 	}
-	outside := slices.DeleteFunc(written, func(o takeover.Object) bool { return slices.ContainsFunc(bundles, func(b *bundleUnderOLM) bool { return o.Namespace == b.namespace }) })
+	outside := slices.DeleteFunc(written, func(o takeover.Object) bool {
+		return slices.ContainsFunc(bundles, func(b *bundleUnderOLM) bool { return o.Namespace == b.namespace })
+	})
 	none(t, "objects in no namespace of an operator", outside)
 }
 
