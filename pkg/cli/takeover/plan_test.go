@@ -107,7 +107,7 @@ func TestWatcher(t *testing.T) {
 	reading := func(counts map[string]float64, problems map[string]string) Reading {
 		return Reading{Servers: map[string]Calls{"a": {Failed: counts}}, Problems: problems}
 	}
-	w := NewWatcher(reading(map[string]float64{"old": 1, "v": 7}, nil), reading(map[string]float64{"old": 2, "v": 7}, map[string]string{"broken": "m"}))
+	w := NewWatcher(reading(map[string]float64{"old": 1, "v": 7}, nil), reading(map[string]float64{"old": 2, "v": 7}, map[string]string{"broken": "m"}), nil)
 	installtest.None(t, "what failed before", w.Failures(reading(map[string]float64{"old": 9, "v": 7}, map[string]string{"broken": "m"})))
 	installtest.Same(t, "a failed call, and a problem", []string{"2 calls of webhook v failed", "other: no endpoint"},
 		w.Failures(reading(map[string]float64{"v": 9}, map[string]string{"other": "no endpoint"})))
