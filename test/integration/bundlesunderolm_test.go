@@ -202,9 +202,7 @@ func conditionByOLM(e *env, c *operatorsv1alpha1.ClusterServiceVersion) {
 func grantedByCatalog(e *env, c *operatorsv1alpha1.ClusterServiceVersion, targets []string) {
 	e.Helper()
 	for _, account := range csvspec.ServiceAccounts(c) {
-		if account != "default" {
-			kube.Create(e, e.kube.CoreV1().ServiceAccounts(e.namespace), &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: account}})
-		}
+		kube.Create(e, e.kube.CoreV1().ServiceAccounts(e.namespace), &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: account}})
 	}
 	strategy := c.Spec.InstallStrategy.StrategySpec
 	everywhere := strategy.ClusterPermissions

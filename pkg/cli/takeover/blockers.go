@@ -134,6 +134,12 @@ func (c CSV) blockers(acceptEdits bool) []Blocker {
 		}
 	}
 	for _, d := range c.Deployments {
+		if len(d.Reverted) > 0 && len(d.EditedBy) == 0 && !acceptEdits {
+			add("HandEdited", fmt.Sprintf("Deployment %s/%s differs from what olm-operator wrote in %s: the manager reverts that, and the pods may restart", c.Namespace, d.Name, strings.Join(d.Reverted, ", ")),
+				"make the change in the ClusterServiceVersion or in spec.config of the Subscription; or accept the restart with --accept-edits")
+		}
+	}
+	for _, d := range c.Deployments {
 		if d.OtherForm && !acceptEdits {
 			add("OtherForm", fmt.Sprintf("Deployment %s/%s is not what olm-operator v0.46 makes of %s: the manager brings it into its own form at once, and the pods restart", c.Namespace, d.Name, c),
 				"upgrade OLM, so that olm-operator writes the Deployment again; or accept the restart with --accept-edits")

@@ -48,7 +48,7 @@ func (c CSV) changes() []Change {
 	all := slices.Clone(c.Changes)
 	for _, d := range c.Deployments {
 		object := Object{KindDeployment, c.Namespace, d.Name}
-		if d.OtherForm || len(d.EditedBy) > 0 {
+		if d.OtherForm || len(d.EditedBy)+len(d.Reverted) > 0 {
 			all = append(all, Change{object, whatOtherForm, DuringRun, true})
 		} else {
 			all = append(all, Change{object, whatTemplate, AtNextRollout, true})

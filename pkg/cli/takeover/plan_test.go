@@ -34,6 +34,7 @@ func TestBlockers(t *testing.T) {
 		"a webhook without a pod":  {func(s *Snapshot) { s.CSVs[0].Problems = []Problem{{"v", "NoReadyEndpoints", "m"}} }, "WebhookNotServing"},
 		"an untrusted certificate": {func(s *Snapshot) { s.CSVs[0].Problems = []Problem{{"v", "ForeignCertificate", "m"}} }, "CertificateNotTrusted"},
 		"an edited Deployment":     {func(s *Snapshot) { s.CSVs[0].Deployments[0].EditedBy = []string{"kubectl-edit"} }, "HandEdited"},
+		"a removed field":          {func(s *Snapshot) { s.CSVs[0].Deployments[0].Reverted = []string{"spec.template.spec.nodeName"} }, "HandEdited"},
 		"an edited registration": {func(s *Snapshot) {
 			s.CSVs[0].EditedRegistrations = []Edit{{Object{Name: "v"}, []string{"kubectl-edit"}}}
 		}, "HandEdited"},
@@ -90,13 +91,16 @@ func TestEditorsOf(t *testing.T) {
 		entry metav1.ManagedFieldsEntry
 		want  []string
 	}{
-		"olm-operator":      {entry("olm", "", `{"f:spec":{"f:template":{}}}`), nil},
-		"its own name":      {entry("olm-operator", "", `{"f:spec":{"f:template":{}}}`), nil},
-		"a user":            {entry("kubectl-edit", "", `{"f:spec":{"f:template":{}}}`), []string{"kubectl-edit"}},
-		"metadata":          {entry("kubectl-label", "", `{"f:metadata":{}}`), nil},
-		"replicas":          {entry("kubectl", "", `{"f:spec":{"f:replicas":{}}}`), nil},
-		"the status":        {entry("kube-controller-manager", "status", `{"f:spec":{"f:template":{}}}`), nil},
-		"no field is known": {metav1.ManagedFieldsEntry{Manager: "a"}, nil},
+		"olm-operator":                      {entry("olm", "", `{"f:spec":{"f:template":{}}}`), nil},
+		"its own name":                      {entry("olm-operator", "", `{"f:spec":{"f:template":{}}}`), nil},
+		"a user":                            {entry("kubectl-edit", "", `{"f:spec":{"f:template":{}}}`), []string{"kubectl-edit"}},
+		"metadata":                          {entry("kubectl-label", "", `{"f:metadata":{}}`), nil},
+		"replicas":                          {entry("kubectl", "", `{"f:spec":{"f:replicas":{}}}`), nil},
+		"a restart":                         {entry("kubectl-rollout", "", `{"f:spec":{"f:template":{"f:metadata":{"f:annotations":{".":{},"f:kubectl.kubernetes.io/restartedAt":{}}}}}}`), nil},
+		"a restart, and another annotation": {entry("kubectl-rollout", "", `{"f:spec":{"f:template":{"f:metadata":{"f:annotations":{"f:a":{},"f:kubectl.kubernetes.io/restartedAt":{}}}}}}`), []string{"kubectl-rollout"}},
+		"a pause":                           {entry("kubectl", "", `{"f:spec":{"f:paused":{}}}`), nil},
+		"the status":                        {entry("kube-controller-manager", "status", `{"f:spec":{"f:template":{}}}`), nil},
+		"no field is known":                 {metav1.ManagedFieldsEntry{Manager: "a"}, nil},
 	} {
 		installtest.Same(t, name, test.want, EditorsOf([]metav1.ManagedFieldsEntry{test.entry}, "f:spec"))
 	}

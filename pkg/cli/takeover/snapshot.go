@@ -107,6 +107,8 @@ type Deployment struct {
 	Recreate bool
 	// OtherForm is set if it is not what olm-operator makes of the CSV now: the manager brings it into its own form at once.
 	OtherForm bool
+	// Reverted are the fields of spec that differ from what olm-operator writes, and that the manager writes again at once.
+	Reverted []string
 	// EditedBy are the clients other than olm-operator and the manager that own fields of spec.
 	EditedBy []string
 	// Budgets are the PodDisruptionBudgets of its pods that allow no disruption now.
