@@ -168,6 +168,10 @@ campaign: programs ## Run what the ordinary run shortens: 1000 simulated cluster
 	go test -count=1 -timeout=1h ./test/integration -run 'TestManagersThatDieAtEachWrite|TestCrash' -all-writes
 	./hack/e2e.sh -run TestRotationUnderLoad -all-losses
 
+.PHONY: crashes
+crashes: programs ## End the commands and the manager of a takeover after each single write, each time from the first state
+	$(WORKSPACE) go test -count=1 -timeout=1h ./test/integration -run '^(TestTakeoverCommandDiesAtEachWrite|TestManagerDiesAtEachWriteOfATakeover)$$' -all-writes
+
 .PHONY: bench
 bench: bench-scale bench-pods bench-page ## Measure installations next to plain clients, with real pods too, what a reconciliation costs, the page, and hosting against other webhook servers
 	go test -run '^$$' -bench . -benchmem ./test/bench

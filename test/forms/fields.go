@@ -30,6 +30,9 @@ func collect(path string, value any, leaves map[string]string) {
 	}
 	switch value := value.(type) {
 	case map[string]any:
+		if isOwner(value) {
+			break
+		}
 		for key, field := range value {
 			collect(strings.TrimPrefix(path+"."+key, "."), field, leaves)
 		}
@@ -49,6 +52,9 @@ func collect(path string, value any, leaves map[string]string) {
 	leaves[path] = string(text)
 }
 
+// isOwner reports whether a value is an owner reference. It is one value: most of its fields never change alone.
+func isOwner(fields map[string]any) bool { return fields["kind"] != nil && fields["uid"] != nil }
+
 // identifying are the fields that name an item of a list.
 var identifying = []string{"name", "key", "kind"}
 
@@ -64,7 +70,7 @@ func namesOf(items []any) (names []string, named bool) {
 			return nil, false
 		}
 		name := fmt.Sprint(fields[identifying[i]])
-		if fields["kind"] != nil && fields["uid"] != nil { // an owner
+		if isOwner(fields) {
 			name = fmt.Sprint(fields["kind"])
 		}
 		names = append(names, name)
