@@ -48,7 +48,7 @@ type Live struct {
 const (
 	whatCSV       = "the label " + wellknown.LabelTakeover + ", and the status"
 	whatRollout   = "the manager creates it, and reports in its status"
-	whatSecret    = "the key ca.crt, labels of the owner, and annotations of the rotation are added; certificate and private key stay"
+	whatCertificate    = "the key ca.crt, labels of the owner, and annotations of the rotation are added; certificate and private key stay"
 	whatCondition = "labels of the owner; the ClusterServiceVersion is its owner"
 	whatAccess    = whatCondition + "; the operator may write the status of its OperatorCondition"
 	whatReader    = "labels of the owner are added"
@@ -90,7 +90,7 @@ func (l Live) changeOf(kind string, o metav1.Object) string {
 	switch {
 	case kind == owners.Secrets.Name && l.serves(o.GetName()):
 		if o.GetAnnotations()[wellknown.AnnotationFingerprint] == "" {
-			what = whatSecret
+			what = whatCertificate
 		}
 	case o.GetName() == l.CSV.Name && ofCondition[kind] != "":
 		if !csvspec.HasOwnerLabels(o, l.CSV) {

@@ -64,7 +64,7 @@ func TestBlockers(t *testing.T) {
 
 func TestPlanOf(t *testing.T) {
 	s := withOLM()
-	s.CSVs[0].Changes = []Change{{Object{"Secret", "shop", "server-service-cert"}, whatSecret, DuringRun, false}}
+	s.CSVs[0].Changes = []Change{{Object{"Secret", "shop", "server-service-cert"}, whatCertificate, DuringRun, false}}
 	s.CSVs[0].Objects = []Object{{KindDeployment, "shop", "server"}, {"Secret", "shop", "server-service-cert"}, {"ValidatingWebhookConfiguration", "", "v-x"}}
 	p := PlanOf(s, someOptions, false, time.Second, []string{"the metrics"})
 	installtest.Same(t, "state of the snapshot after the plan", WithOLM, s.StateOf(s.CSVs[0]))

@@ -1,6 +1,7 @@
 package informers
 
 import (
+	"context"
 	"testing"
 	"time"
 
