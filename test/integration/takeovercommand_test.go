@@ -316,8 +316,18 @@ func TestTakeoverCommandIsBlocked(t *testing.T) {
 	kube.Patch(e, e.kube.AppsV1().Deployments(e.namespace), olmOperator, types.MergePatchType, []byte(`{"metadata":{"annotations":{"include.release.openshift.io/self-managed-high-availability":"true"}}}`))
 	blockedBy("OLMScaledByOthers")
 	kube.Patch(e, e.kube.AppsV1().Deployments(e.namespace), olmOperator, types.MergePatchType, []byte(`{"metadata":{"annotations":null}}`))
-	_, err := e.kube.AppsV1().Deployments(e.namespace).Patch(e.ctx, "server", types.MergePatchType, []byte(`{"spec":{"minReadySeconds":1}}`), metav1.PatchOptions{FieldManager: "kubectl-edit"})
-	e.must(err)
+	patched := func(name, by string, kind types.PatchType, patch string) {
+		t.Helper()
+		_, err := e.kube.AppsV1().Deployments(e.namespace).Patch(e.ctx, name, kind, []byte(patch), metav1.PatchOptions{FieldManager: by})
+		e.must(err)
+	}
+	patched("server", "kubectl-rollout", types.StrategicMergePatchType, `{"spec":{"template":{"metadata":{"annotations":{"kubectl.kubernetes.io/restartedAt":"2026-01-01T00:00:00Z"}}}}}`)
+	e.plan() // a restart does not block it
+	patched("plain", "kubectl-edit", types.JSONPatchType, `[{"op":"remove","path":"/spec/template/spec/containers/0/env"}]`)
+	blockedBy("HandEdited")
+	patched("plain", olmWriter, types.MergePatchType, `{"spec":{"template":{"spec":{"containers":[{"name":"server","image":"example.com/server:1","env":[{"name":"OPERATOR_CONDITION_NAME","value":"other.v1"}]}]}}}}`)
+	e.plan()
+	patched("server", "kubectl-edit", types.MergePatchType, `{"spec":{"minReadySeconds":1}}`)
 	blockedBy("HandEdited")
 	kube.Patch(e, e.kube.AppsV1().Deployments(e.namespace), "operator", types.MergePatchType, []byte(`{"metadata":{"labels":{"olm.deployment-spec-hash":"other"}}}`))
 	blockedBy("OtherForm")

@@ -46,15 +46,15 @@ type Live struct {
 
 // The changes of run.
 const (
-	whatCSV       = "the label " + wellknown.LabelTakeover + ", and the status"
-	whatRollout   = "the manager creates it, and reports in its status"
-	whatCertificate    = "the key ca.crt, labels of the owner, and annotations of the rotation are added; certificate and private key stay"
-	whatCondition = "labels of the owner; the ClusterServiceVersion is its owner"
-	whatAccess    = whatCondition + "; the operator may write the status of its OperatorCondition"
-	whatReader    = "labels of the owner are added"
-	whatOwner     = "the CustomResourceDefinition that it converts becomes an owner"
-	whatOtherForm = "the manager brings it into its own form"
-	whatTemplate  = "the pod template gets the manager's label, mounts and the item ca.crt"
+	whatCSV         = "the label " + wellknown.LabelTakeover + ", and the status"
+	whatRollout     = "the manager creates it, and reports in its status"
+	whatCertificate = "the key ca.crt, labels of the owner, and annotations of the rotation are added; certificate and private key stay"
+	whatCondition   = "labels of the owner; the ClusterServiceVersion is its owner"
+	whatAccess      = whatCondition + "; the operator may write the status of its OperatorCondition"
+	whatReader      = "labels of the owner are added"
+	whatOwner       = "the CustomResourceDefinition that it converts becomes an owner"
+	whatOtherForm   = "the manager brings it into its own form"
+	whatTemplate    = "the pod template gets the manager's label, mounts and the item ca.crt"
 )
 
 // ChangesOf returns what run changes, except Deployments in another form.
