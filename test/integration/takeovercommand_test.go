@@ -73,6 +73,7 @@ func (e *takeoverEnv) programs() {
 	e.Cleanup(func() { e.stopManager() })
 }
 
+// removeOtherOperators deletes what other tests left: no controller deletes the content of their Namespaces.
 func removeOtherOperators(e *env) {
 	e.Helper()
 	for _, c := range kube.List(e, e.olm.ClusterServiceVersions(metav1.NamespaceAll), metav1.ListOptions{}).Items {
@@ -80,6 +81,11 @@ func removeOtherOperators(e *env) {
 		kube.Patch(e, client, c.Name, types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))
 		if err := client.Delete(e.ctx, c.Name, metav1.DeleteOptions{}); !apierrors.IsNotFound(err) {
 			e.must(err)
+		}
+	}
+	for _, g := range kube.List(e, e.olm.OperatorGroups(metav1.NamespaceAll), metav1.ListOptions{}).Items {
+		if g.Namespace != e.namespace {
+			e.must(e.olm.OperatorGroups(g.Namespace).Delete(e.ctx, g.Name, metav1.DeleteOptions{}))
 		}
 	}
 }
