@@ -63,11 +63,11 @@ func planIsWhatRunDoes(t *testing.T, folders []string) {
 			takeoverIs(b.env, takeover.FormAdopted, b.deployments()...)
 		})
 	}
-	none(t, "objects in no namespace of an operator", outside(e, bundles, written))
+	none(t, "objects in no namespace of an operator", outsideOf(e, bundles, written))
 }
 
-// outside returns the objects in no namespace of an operator. Namespaces of earlier tests lose the labels of their groups.
-func outside(e *takeoverEnv, bundles []*bundleUnderOLM, all []takeover.Object) []takeover.Object {
+// outsideOf returns the objects in no namespace of an operator. Namespaces of earlier tests lose the labels of their groups.
+func outsideOf(e *takeoverEnv, bundles []*bundleUnderOLM, all []takeover.Object) []takeover.Object {
 	namespaces := []string{e.namespace}
 	for _, b := range bundles {
 		namespaces = append(namespaces, b.namespace)
