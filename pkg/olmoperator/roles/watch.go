@@ -11,6 +11,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/olmoperator/provider"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/olmoperator/roles/clusterrole"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
@@ -73,7 +74,7 @@ func (c *Controller) versionChanged(before, after drift.Object) {
 
 func sameVersion(a, b *operatorsv1alpha1.ClusterServiceVersion) bool {
 	return a.UID == b.UID && a.Generation == b.Generation && a.Status.Phase == b.Status.Phase && a.Status.Reason == b.Status.Reason &&
-		a.DeletionTimestamp.Equal(b.DeletionTimestamp)
+		a.DeletionTimestamp.Equal(b.DeletionTimestamp) && csvspec.IsGivenBack(a) == csvspec.IsGivenBack(b)
 }
 
 func (c *Controller) enqueueGroupsOf(csv *operatorsv1alpha1.ClusterServiceVersion) {
