@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"context"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
