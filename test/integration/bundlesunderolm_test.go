@@ -110,8 +110,21 @@ func bundleInstalledByOLM(test *env, b *bundlepkg.Bundle, server net.Listener) *
 		}
 	}
 	conditionByOLM(e, c)
+	rolesOfAPIsByOLM(e, c)
 	reportedByOLM(group, c)
 	return &bundleUnderOLM{env: e, csv: c.Name, spec: c.Spec}
+}
+
+// rolesOfAPIsByOLM creates the ClusterRoles for users of the definitions that a version owns.
+func rolesOfAPIsByOLM(e *env, c *operatorsv1alpha1.ClusterServiceVersion) {
+	e.Helper()
+	owned := lists.Unique(c.Spec.CustomResourceDefinitions.Owned, func(d operatorsv1alpha1.CRDDescription) string { return d.Name + " " + d.Version })
+	for _, d := range owned {
+		crd := kube.Get(e, extensions(e).ApiextensionsV1().CustomResourceDefinitions(), d.Name)
+		for _, role := range clusterrole.OfDefinition(crd, d.Version) {
+			createUntilDeleted(e, e.kube.RbacV1().ClusterRoles(), role)
+		}
+	}
 }
 
 // reportedByOLM writes what olm-operator writes of a group.

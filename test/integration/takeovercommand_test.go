@@ -30,6 +30,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/olmoperator/crdpolicy/policy"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/olmoperator/roles/clusterrole"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
@@ -86,6 +87,11 @@ func removeOtherOperators(e *env) {
 	for _, g := range kube.List(e, e.olm.OperatorGroups(metav1.NamespaceAll), metav1.ListOptions{}).Items {
 		if g.Namespace != e.namespace {
 			e.must(e.olm.OperatorGroups(g.Namespace).Delete(e.ctx, g.Name, metav1.DeleteOptions{}))
+		}
+	}
+	for _, role := range kube.List(e, e.kube.RbacV1().ClusterRoles(), metav1.ListOptions{}).Items {
+		if namespace, _, ofGroup := clusterrole.GroupOf(&role); ofGroup && namespace != e.namespace {
+			e.must(e.kube.RbacV1().ClusterRoles().Delete(e.ctx, role.Name, metav1.DeleteOptions{}))
 		}
 	}
 }
