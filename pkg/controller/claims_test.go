@@ -64,7 +64,7 @@ func teams(t testing.TB, number int) *Controller {
 func controllerOf(t testing.TB, csvs ...*operatorsv1alpha1.ClusterServiceVersion) *Controller {
 	t.Helper()
 	c := newController(Options{})
-	c.adopted = informers.NewAdoptedPods(nil, nil) // No version is being taken over.
+	c.adopted = informers.NewAdoptedPods(nil, nil) // It watches nothing.
 	c.caches = informerstest.Empty(t)
 	c.wire()
 	c.caches.CSVs = informerstest.Holding(t, &operatorsv1alpha1.ClusterServiceVersion{}, csvs...)
