@@ -160,12 +160,17 @@ fuzz: ## Run every fuzz target for FUZZTIME (30s)
 corpus: programs ## Try the bundles of others in BUNDLES (NAME/VERSION/...), against what OLM v0 created from them in EXPECTED
 	@test -d "$(BUNDLES)" -a -d "$(EXPECTED)" || { echo "no $(BUNDLES) or no $(EXPECTED): nothing is compared. Name two folders: make corpus BUNDLES=... EXPECTED=..., see CONTRIBUTING.md"; exit 2; }
 	BUNDLES=$(abspath $(BUNDLES)) EXPECTED=$(abspath $(EXPECTED)) go test -count=1 -timeout=40m -run Bundles ./test/corpus ./test/bundle
+	BUNDLES=$(abspath $(BUNDLES)) go test -count=1 -timeout=40m -run TakeoverPlanOfBundles ./test/integration
 
 .PHONY: campaign
 campaign: programs ## Run what the ordinary run shortens: 1000 simulated clusters, managers that die at each write, all losses of a Secret
 	go test -count=1 -timeout=2h ./pkg/certs -seeds 1000
 	go test -count=1 -timeout=1h ./test/integration -run 'TestManagersThatDieAtEachWrite|TestCrash' -all-writes
 	./hack/e2e.sh -run TestRotationUnderLoad -all-losses
+
+.PHONY: crashes
+crashes: programs ## End the commands and the manager of a takeover after each single write, each time from the first state
+	$(WORKSPACE) go test -count=1 -timeout=1h ./test/integration -run '^(TestTakeoverCommandDiesAtEachWrite|TestManagerDiesAtEachWriteOfATakeover)$$' -all-writes
 
 .PHONY: bench
 bench: bench-scale bench-pods bench-page ## Measure installations next to plain clients, with real pods too, what a reconciliation costs, the page, and hosting against other webhook servers

@@ -16,6 +16,7 @@ import (
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers/informerstest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/metrics"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
@@ -63,6 +64,7 @@ func teams(t testing.TB, number int) *Controller {
 func controllerOf(t testing.TB, csvs ...*operatorsv1alpha1.ClusterServiceVersion) *Controller {
 	t.Helper()
 	c := newController(Options{})
+	c.adopted = informers.NewAdoptedPods(nil, nil) // It watches nothing.
 	c.caches = informerstest.Empty(t)
 	c.wire()
 	c.caches.CSVs = informerstest.Holding(t, &operatorsv1alpha1.ClusterServiceVersion{}, csvs...)

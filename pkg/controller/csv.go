@@ -25,6 +25,7 @@ import (
 // reconcileCSV reconciles one version of an operator at a time. The others wait in no worker.
 func (c *Controller) reconcileCSV(ctx context.Context, k queue.Key) (rollout.Requeue, error) {
 	defer c.locks.Next(k.Namespace)
+	c.adopted.EndUnless(k.Namespace, func() bool { return slices.ContainsFunc(c.caches.CSVs.In(k.Namespace), isBeingTakenOver) })
 	csv := c.caches.CSVs.Get(k.Namespace, k.Name)
 	if csv == nil {
 		c.records.Repairs.Forget(types.NamespacedName{Namespace: k.Namespace, Name: k.Name})
@@ -51,6 +52,11 @@ func (c *Controller) reconcileCSV(ctx context.Context, k queue.Key) (rollout.Req
 		return rollout.Requeue{}, nil
 	}
 	return c.reconcileVersion(ctx, k, csv, c.versions.LineageOf(csv))
+}
+
+// isBeingTakenOver reports whether Deployments of a version may be as olm-operator made them.
+func isBeingTakenOver(csv *operatorsv1alpha1.ClusterServiceVersion) bool {
+	return csvspec.TakeoverOrder(csv) != "" && !csvspec.IsGivenBack(csv)
 }
 
 // errLocked ends a reconciliation while another one, which later adds the key, has the lock of the namespace.

@@ -3,14 +3,17 @@ package rollout
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/workload"
 )
 
@@ -28,7 +31,7 @@ type planner struct {
 type outcome struct {
 	deployments     []deploymentView
 	relaxed         string    // why the order of the Deployments was given up; empty if it was not
-	reinstall       bool      // a Deployment that exists is being changed
+	reinstall       bool      // the spec of a Deployment that exists is being changed
 	inUse           string    // undeclared conversions that cannot end yet
 	upgradeObstacle string    // why this version must not replace a previous one
 	compares        bool      // the live objects are compared with the desired ones
@@ -102,7 +105,7 @@ func (p *planner) rollOut(d render.Deployment) deploymentView {
 		p.plan.writeSecret(name)
 	}
 	view := deploymentView{name: name, progress: p.progressOf(d)}
-	if p.plan.changeDeployment(d.Object, p.Observed.Deployments[name]) {
+	if live := p.Observed.Deployments[name]; p.plan.changeDeployment(d.Object, live) && changesSpec(d.Object, live) {
 		p.reinstall = true
 		view.progress = view.progress.Outdated(name)
 	}
@@ -110,6 +113,12 @@ func (p *planner) rollOut(d render.Deployment) deploymentView {
 		view.webhooks = append(view.webhooks, p.registrar.register(d, w, view.progress))
 	}
 	return view
+}
+
+// changesSpec reports whether a write changes more than the metadata of a Deployment: only then its pods may be replaced.
+func changesSpec(desired, live *appsv1.Deployment) bool {
+	found := drift.Of(drift.WithLiveReplicas(live, desired), live)
+	return slices.ContainsFunc(found.Fields, func(field string) bool { return strings.HasPrefix(field, "spec.") })
 }
 
 // postpone delays a Deployment that this version has not started. Another one is maintained.

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/backends"
 )
@@ -150,6 +151,16 @@ func TestChangedDeployment(t *testing.T) {
 		installtest.Same(t, fmt.Sprintf("when %s, webhooks", moment.when), []string{"v.manager.example.com Registered Serving: "}, webhooksOf(plan))
 		c.wait(time.Second)
 	}
+}
+
+// A write of metadata alone replaces no pods: the version stays Succeeded.
+func TestChangedMetadataOfADeployment(t *testing.T) {
+	c := installed(t, webhookOf("manager"))
+	c.Observed.Deployments["manager"].Labels[wellknown.LabelDeploymentHash] = "other"
+	plan := c.reconcile()
+	installtest.Same(t, "steps", []string{"update Deployment shop/manager: metadata.labels.olm.deployment-spec-hash"}, stepsOf(plan))
+	installtest.None(t, "phases", phasesOf(plan))
+	installtest.Same(t, "the Deployment", managerv1alpha1.DeploymentAvailable, plan.Status.Deployments[0].State)
 }
 
 // After a webhook is added to an installed operator, the operator succeeds when the webhook serves.

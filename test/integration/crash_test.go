@@ -83,6 +83,8 @@ func TestCrash(t *testing.T) {
 }
 
 type scenario struct {
+	everywhere          bool       // the group is for all namespaces, not only for that of the test
+	exists              func(*env) // before there is a manager; nil for nothing
 	prepare, act, check func(*env)
 	ended               func(*env) bool
 }
@@ -99,8 +101,14 @@ func (s scenario) writes(t *testing.T) []string {
 // begin lets a manager behind a proxy do it. It writes from one worker, so that its writes have an order.
 func (s scenario) begin(e *env, proxy *kube.Proxy) *manager {
 	e.Helper()
-	e.group("og", namespaces(e.namespace))
-	e.runDeployments()
+	group := namespaces(e.namespace)
+	if s.everywhere {
+		group = allNamespaces
+	}
+	operating(e, group)
+	if s.exists != nil {
+		s.exists(e)
+	}
 	prepared := e.manage()
 	s.prepare(e)
 	prepared.stop()

@@ -1,6 +1,7 @@
 package integration
 
 import (
+	"cmp"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -8,6 +9,8 @@ import (
 	"crypto/x509/pkix"
 	"encoding/pem"
 	"math/big"
+	"strconv"
+	"strings"
 	"time"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
@@ -17,10 +20,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/client-go/util/retry"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
@@ -33,70 +39,112 @@ import (
 // olmWriter is the field manager of olm-operator.
 const olmWriter = "olm"
 
-// installedByOLM leaves what olm-operator v0.46 leaves of an installed ClusterServiceVersion with webhooks at Deployment server.
+// installedByOLM leaves what olm-operator v0.46 leaves of an installed ClusterServiceVersion, in the group og. The bindings
+// for authentication are missing (see delegatedByOLM): their names are those of other tests, too.
 func installedByOLM(e *env, c *operatorsv1alpha1.ClusterServiceVersion, order string) *operatorsv1alpha1.ClusterServiceVersion {
 	e.Helper()
+	group := kube.Get(e, e.olm.OperatorGroups(e.namespace), "og")
 	c.Annotations = labels.Merge(c.Annotations, labels.Set{
-		wellknown.AnnotationOperatorGroup: "og", wellknown.AnnotationOperatorNamespace: e.namespace, wellknown.AnnotationTargetNamespaces: "",
+		wellknown.AnnotationOperatorGroup: "og", wellknown.AnnotationOperatorNamespace: e.namespace, wellknown.AnnotationTargetNamespaces: strings.Join(group.Spec.TargetNamespaces, ","),
 	})
 	c.Finalizers = []string{wellknown.FinalizerCSV}
-	c.Labels = labels.Merge(c.Labels, labels.Set{wellknown.LabelTakeover: order})
+	if order != "" {
+		c.Labels = labels.Merge(c.Labels, labels.Set{wellknown.LabelTakeover: order})
+	}
 	c = e.create(c)
 	now := metav1.Now()
 	c.SetPhase(operatorsv1alpha1.CSVPhaseSucceeded, operatorsv1alpha1.CSVReasonInstallSuccessful, "install strategy completed with no errors", &now)
 	c = installtest.OrPanic(e.olm.ClusterServiceVersions(e.namespace).UpdateStatus(e.ctx, c, metav1.UpdateOptions{FieldManager: olmWriter}))
-	ca := secretOfOLM(e, c)
-	createdByOLM(e, c, ca)
+	ca := newCAOfOLM(e)
+	for _, spec := range csvspec.Deployments(c) {
+		if len(csvspec.Descriptions(c, spec.Name)) > 0 {
+			servedByOLM(e, c, spec, ca)
+		}
+		d := render.OLMDeployment(render.Input{CSV: c}, spec, takeover.BundleHash(ca.bundle))
+		installtest.OrPanic(e.kube.AppsV1().Deployments(e.namespace).Create(e.ctx, d, byOLM))
+	}
+	selector := installtest.OrPanic(group.NamespaceLabelSelector())
+	for i := range c.Spec.WebhookDefinitions {
+		registeredByOLM(e, c, &c.Spec.WebhookDefinitions[i], selector, ca.bundle)
+	}
 	return c
 }
 
-func createdByOLM(e *env, c *operatorsv1alpha1.ClusterServiceVersion, ca []byte) {
+var byOLM = metav1.CreateOptions{FieldManager: olmWriter}
+
+// servedByOLM creates what a Deployment needs to serve.
+func servedByOLM(e *env, c *operatorsv1alpha1.ClusterServiceVersion, spec operatorsv1alpha1.StrategyDeploymentSpec, ca caOfOLM) {
 	e.Helper()
-	by := metav1.CreateOptions{FieldManager: olmWriter}
-	meta := csvspec.OwnedMeta(c, "server-service")
+	service := names.Service(spec.Name)
+	meta := csvspec.OwnedMeta(c, service)
 	meta.Labels = map[string]string{wellknown.LabelManaged: "true"}
-	installtest.OrPanic(e.kube.CoreV1().Services(e.namespace).Create(e.ctx, &corev1.Service{ObjectMeta: meta, Spec: corev1.ServiceSpec{
-		Selector: map[string]string{"app": "server"}, Ports: []corev1.ServicePort{{Name: "443", Port: 443, TargetPort: intstr.FromInt(443)}},
-	}}, by))
-	meta.Name = servingSecret
-	installtest.OrPanic(e.kube.RbacV1().Roles(e.namespace).Create(e.ctx, &rbacv1.Role{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{
-		{Verbs: []string{"get"}, APIGroups: []string{""}, Resources: []string{"secrets"}, ResourceNames: []string{servingSecret}},
-	}}, by))
-	account := []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Name: "default", Namespace: e.namespace}}
-	installtest.OrPanic(e.kube.RbacV1().RoleBindings(e.namespace).Create(e.ctx, &rbacv1.RoleBinding{
-		ObjectMeta: meta, Subjects: account, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: servingSecret},
-	}, by))
-	for _, spec := range csvspec.Deployments(c) {
-		d := render.OLMDeployment(render.Input{CSV: c}, spec, takeover.BundleHash(ca))
-		installtest.OrPanic(e.kube.AppsV1().Deployments(e.namespace).Create(e.ctx, d, by))
+	var ports []corev1.ServicePort
+	for _, d := range csvspec.Descriptions(c, spec.Name) {
+		port := cmp.Or(d.ContainerPort, csvspec.DefaultPort)
+		target := intstr.FromInt32(port)
+		if d.TargetPort != nil {
+			target = *d.TargetPort
+		}
+		ports = append(ports, corev1.ServicePort{Name: strconv.Itoa(int(port)), Port: port, TargetPort: target})
 	}
-	for _, description := range c.Spec.WebhookDefinitions {
-		for _, name := range description.ConversionCRDs {
-			convertedByOLM(e, name, description, ca)
+	installtest.OrPanic(e.kube.CoreV1().Services(e.namespace).Create(e.ctx, &corev1.Service{
+		ObjectMeta: meta, Spec: corev1.ServiceSpec{Selector: spec.Spec.Selector.MatchLabels, Ports: lists.Distinct(ports)},
+	}, byOLM))
+	ca.signs(e, c, service)
+	meta.Name = names.Secret(service)
+	installtest.OrPanic(e.kube.RbacV1().Roles(e.namespace).Create(e.ctx, &rbacv1.Role{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{
+		{Verbs: []string{"get"}, APIGroups: []string{""}, Resources: []string{"secrets"}, ResourceNames: []string{meta.Name}},
+	}}, byOLM))
+	installtest.OrPanic(e.kube.RbacV1().RoleBindings(e.namespace).Create(e.ctx, &rbacv1.RoleBinding{
+		ObjectMeta: meta, Subjects: accountOf(e, spec), RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: meta.Name},
+	}, byOLM))
+}
+
+func accountOf(e *env, spec operatorsv1alpha1.StrategyDeploymentSpec) []rbacv1.Subject {
+	return []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Name: csvspec.ServiceAccountOf(spec.Spec.Template.Spec), Namespace: e.namespace}}
+}
+
+// registeredByOLM creates the registration of a webhook. Its name is generated.
+func registeredByOLM(e *env, c *operatorsv1alpha1.ClusterServiceVersion, d *operatorsv1alpha1.WebhookDescription, selector *metav1.LabelSelector, ca []byte) {
+	e.Helper()
+	meta := metav1.ObjectMeta{GenerateName: d.GenerateName + "-", Labels: labels.Merge(csvspec.OwnerLabels(c), labels.Set{
+		wellknown.LabelManaged: "true", wellknown.LabelWebhookGenerateName: d.GenerateName, wellknown.LabelWebhookHash: render.OLMHash(d),
+	})}
+	client := e.kube.AdmissionregistrationV1()
+	switch d.Type {
+	case operatorsv1alpha1.ValidatingAdmissionWebhook:
+		installtest.OrPanic(client.ValidatingWebhookConfigurations().Create(e.ctx, &admissionregistrationv1.ValidatingWebhookConfiguration{
+			ObjectMeta: meta, Webhooks: []admissionregistrationv1.ValidatingWebhook{d.GetValidatingWebhook(e.namespace, selector, ca)},
+		}, byOLM))
+	case operatorsv1alpha1.MutatingAdmissionWebhook:
+		installtest.OrPanic(client.MutatingWebhookConfigurations().Create(e.ctx, &admissionregistrationv1.MutatingWebhookConfiguration{
+			ObjectMeta: meta, Webhooks: []admissionregistrationv1.MutatingWebhook{d.GetMutatingWebhook(e.namespace, selector, ca)},
+		}, byOLM))
+	case operatorsv1alpha1.ConversionWebhook:
+		for _, name := range d.ConversionCRDs {
+			convertedByOLM(e, name, d, ca)
 		}
-		if description.Type == operatorsv1alpha1.ConversionWebhook {
-			continue
-		}
-		installtest.OrPanic(e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations().Create(e.ctx, &admissionregistrationv1.ValidatingWebhookConfiguration{
-			ObjectMeta: metav1.ObjectMeta{GenerateName: description.GenerateName + "-", Labels: labels.Merge(csvspec.OwnerLabels(c), labels.Set{
-				wellknown.LabelWebhookGenerateName: description.GenerateName, wellknown.LabelWebhookHash: render.OLMHash(&description),
-			})},
-			Webhooks: []admissionregistrationv1.ValidatingWebhook{description.GetValidatingWebhook(e.namespace, nil, ca)},
-		}, by))
 	}
 }
 
-func convertedByOLM(e *env, name string, description operatorsv1alpha1.WebhookDescription, ca []byte) {
+func convertedByOLM(e *env, name string, d *operatorsv1alpha1.WebhookDescription, ca []byte) {
 	e.Helper()
 	definitions := extensions(e).ApiextensionsV1().CustomResourceDefinitions()
-	crd := kube.Get(e, definitions, name)
-	crd.Spec.Conversion = &apiextensionsv1.CustomResourceConversion{Strategy: apiextensionsv1.WebhookConverter, Webhook: &apiextensionsv1.WebhookConversion{
-		ClientConfig: &apiextensionsv1.WebhookClientConfig{CABundle: ca, Service: &apiextensionsv1.ServiceReference{
-			Namespace: e.namespace, Name: "server-service", Path: description.WebhookPath, Port: &description.ContainerPort,
-		}},
-		ConversionReviewVersions: description.AdmissionReviewVersions,
-	}}
-	installtest.OrPanic(definitions.Update(e.ctx, crd, metav1.UpdateOptions{FieldManager: olmWriter}))
+	path := "/"
+	if d.WebhookPath != nil {
+		path = *d.WebhookPath
+	}
+	e.must(retry.RetryOnConflict(retry.DefaultRetry, func() error {
+		crd := kube.Get(e, definitions, name)
+		crd.Spec.Conversion = &apiextensionsv1.CustomResourceConversion{Strategy: apiextensionsv1.WebhookConverter, Webhook: &apiextensionsv1.WebhookConversion{
+			ClientConfig: &apiextensionsv1.WebhookClientConfig{CABundle: ca, Service: &apiextensionsv1.ServiceReference{
+				Namespace: e.namespace, Name: names.Service(d.DeploymentName), Path: &path, Port: &d.ContainerPort,
+			}},
+			ConversionReviewVersions: d.AdmissionReviewVersions,
+		}}
+		_, err := definitions.Update(e.ctx, crd, metav1.UpdateOptions{FieldManager: olmWriter})
+		return err
+	}))
 }
 
 // registeredByOLM creates the APIService of a ClusterServiceVersion that olm-operator installed.
@@ -108,80 +156,48 @@ func (a *playedAPI) registeredByOLM(c *operatorsv1alpha1.ClusterServiceVersion) 
 			Group: a.group, Version: "v1", GroupPriorityMinimum: 2000, VersionPriority: 15, CABundle: certificate(a.env).Data[wellknown.KeyOLMCA],
 			Service: &apiregistrationv1.ServiceReference{Namespace: a.namespace, Name: a.service(), Port: new(int32(443))},
 		},
-	}, metav1.CreateOptions{FieldManager: olmWriter}))
+	}, byOLM))
 }
 
-// secretOfOLM creates the Secret of a serving certificate. Only olmCAKey has the CA.
-func secretOfOLM(e *env, c *operatorsv1alpha1.ClusterServiceVersion) (ca []byte) {
+// caOfOLM is the CA of one installation. Its private key is stored nowhere.
+type caOfOLM struct {
+	signer *x509.Certificate
+	key    *ecdsa.PrivateKey
+	bundle []byte
+}
+
+func newCAOfOLM(e *env) caOfOLM {
 	e.Helper()
-	caKey, leafKey := newKey(e), newKey(e)
-	signer := &x509.Certificate{
+	ca := caOfOLM{key: newKey(e), signer: &x509.Certificate{
 		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: "olm-selfsigned-4f1c", Organization: []string{"Red Hat, Inc."}},
 		NotBefore: time.Now().Add(-time.Minute), NotAfter: time.Now().Add(730 * 24 * time.Hour), IsCA: true, KeyUsage: x509.KeyUsageCertSign, BasicConstraintsValid: true,
-	}
-	server := *signer
-	server.Subject.CommonName, server.IsCA, server.KeyUsage = "server-service", false, 0
-	server.ExtKeyUsage, server.DNSNames = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}, certs.DNSNames("server-service", e.namespace)
-	server.SerialNumber = big.NewInt(signer.SerialNumber.Int64() + 1)
-	encode := func(template *x509.Certificate, key *ecdsa.PrivateKey) []byte {
-		der := installtest.OrPanic(x509.CreateCertificate(rand.Reader, template, signer, &key.PublicKey, caKey))
-		return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
-	}
-	ca = encode(signer, caKey)
-	meta := csvspec.OwnedMeta(c, servingSecret)
-	meta.Labels = map[string]string{wellknown.LabelManaged: "true"}
-	meta.Annotations = map[string]string{wellknown.AnnotationCAHash: takeover.BundleHash(ca)}
-	private := installtest.OrPanic(x509.MarshalECPrivateKey(leafKey))
-	installtest.OrPanic(e.kube.CoreV1().Secrets(e.namespace).Create(e.ctx, &corev1.Secret{ObjectMeta: meta, Type: corev1.SecretTypeTLS, Data: map[string][]byte{
-		wellknown.KeyOLMCA: ca, corev1.TLSCertKey: encode(&server, leafKey), corev1.TLSPrivateKeyKey: pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: private}),
-	}}, metav1.CreateOptions{FieldManager: olmWriter}))
+	}}
+	ca.bundle = ca.encode(ca.signer, ca.key)
 	return ca
+}
+
+func (ca caOfOLM) encode(template *x509.Certificate, key *ecdsa.PrivateKey) []byte {
+	der := installtest.OrPanic(x509.CreateCertificate(rand.Reader, template, ca.signer, &key.PublicKey, ca.key))
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
+}
+
+// signs creates the Secret of a serving certificate. Only olmCAKey has the CA.
+func (ca caOfOLM) signs(e *env, c *operatorsv1alpha1.ClusterServiceVersion, service string) {
+	e.Helper()
+	server, key := *ca.signer, newKey(e)
+	server.Subject.CommonName, server.IsCA, server.KeyUsage = service, false, 0
+	server.ExtKeyUsage, server.DNSNames = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}, certs.DNSNames(service, e.namespace)
+	server.SerialNumber = big.NewInt(time.Now().UnixNano())
+	meta := csvspec.OwnedMeta(c, names.Secret(service))
+	meta.Labels = map[string]string{wellknown.LabelManaged: "true"}
+	meta.Annotations = map[string]string{wellknown.AnnotationCAHash: takeover.BundleHash(ca.bundle)}
+	private := installtest.OrPanic(x509.MarshalECPrivateKey(key))
+	installtest.OrPanic(e.kube.CoreV1().Secrets(e.namespace).Create(e.ctx, &corev1.Secret{ObjectMeta: meta, Type: corev1.SecretTypeTLS, Data: map[string][]byte{
+		wellknown.KeyOLMCA: ca.bundle, corev1.TLSCertKey: ca.encode(&server, key), corev1.TLSPrivateKeyKey: pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: private}),
+	}}, byOLM))
 }
 
 func newKey(e *env) *ecdsa.PrivateKey {
 	e.Helper()
 	return installtest.OrPanic(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
-}
-
-// acceptedByOLM fails if olm-operator would install a ClusterServiceVersion again: it checks what olm-operator v0.46 checks of
-// a succeeded version (CheckInstalled, ShouldRotateCerts, areWebhooksAvailable).
-func acceptedByOLM(e *env, name string) {
-	e.Helper()
-	c, secret := e.get(name), certificate(e)
-	first := func(key string) *x509.Certificate {
-		block, _ := pem.Decode(secret.Data[key])
-		if block == nil {
-			e.Fatalf("the Secret has no certificate under %s", key)
-		}
-		return installtest.OrPanic(x509.ParseCertificate(block.Bytes))
-	}
-	roots := x509.NewCertPool()
-	roots.AddCert(first(wellknown.KeyOLMCA))
-	for _, host := range certs.DNSNames("server-service", e.namespace) {
-		if _, err := first(corev1.TLSCertKey).Verify(x509.VerifyOptions{DNSName: host, Roots: roots}); err != nil {
-			e.Errorf("olm-operator rotates: %v", err)
-		}
-	}
-	bundle := e.registration("v.example.com").Webhooks[0].ClientConfig.CABundle
-	same(e.T, "the hash of the CA in the Secret", secret.Annotations[wellknown.AnnotationCAHash], takeover.BundleHash(bundle))
-	for _, spec := range csvspec.Deployments(c) {
-		live := e.deployment(spec.Name)
-		for key, value := range c.Annotations {
-			same(e.T, "annotation "+key+" of the pods of "+spec.Name, live.Spec.Template.Annotations[key], value)
-		}
-		want := render.OLMDeployment(render.Input{CSV: c}, spec, takeover.BundleHash(bundle)).Labels
-		for key, value := range want {
-			same(e.T, "label "+key+" of "+spec.Name, live.Labels[key], value)
-		}
-	}
-	for _, description := range c.Spec.WebhookDefinitions {
-		if description.Type == operatorsv1alpha1.ConversionWebhook {
-			continue
-		}
-		selector := labels.Merge(csvspec.OwnerLabels(c), labels.Set{
-			wellknown.LabelWebhookGenerateName: description.GenerateName, wellknown.LabelWebhookHash: render.OLMHash(&description),
-		}).String()
-		found := kube.List(e, e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations(), metav1.ListOptions{LabelSelector: selector}).Items
-		same(e.T, "registrations of "+description.GenerateName, len(found), 1)
-	}
 }

@@ -12,6 +12,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/takeover"
@@ -108,9 +109,10 @@ func TestReturnToOLM(t *testing.T) {
 			for _, step := range steps {
 				step(e, m)
 			}
-			before, registered := templatesOf(e), e.registration("v.example.com").UID
+			before, registered, phases := templatesOf(e), e.registration("v.example.com").UID, phasesOf(e, "operator.v1")
 			giveBack(e, m)
 			acceptedByOLM(e, "operator.v1")
+			same(t, "the phases", phasesOf(e, "operator.v1"), phases)
 			same(t, "the pods", templatesOf(e), before)
 			same(t, "the uid of the registration", e.registration("v.example.com").UID, registered)
 
@@ -124,6 +126,14 @@ func TestReturnToOLM(t *testing.T) {
 	}
 }
 
+// phasesOf returns the phases that a version has had, with their reasons.
+func phasesOf(e *env, csv string) []string {
+	e.Helper()
+	return lists.Map(e.get(csv).Status.Conditions, func(c operatorsv1alpha1.ClusterServiceVersionCondition) string {
+		return string(c.Phase) + " " + string(c.Reason)
+	})
+}
+
 func giveBack(e *env, _ *manager) {
 	e.Helper()
 	orderTakeover(e, wellknown.TakeoverGiveBack)
@@ -134,33 +144,6 @@ func hold(e *env, _ *manager) {
 	e.Helper()
 	orderTakeover(e, wellknown.TakeoverHeld)
 	takeoverIs(e, managerv1alpha1.TakeoverAdopted, "server", "operator")
-}
-
-// A manager that dies after a write of a takeover leaves the rest to the next one.
-func TestCrashDuringTakeover(t *testing.T) {
-	for name, order := range map[string]struct {
-		label string
-		form  managerv1alpha1.TakeoverForm
-	}{
-		"converge":  {wellknown.TakeoverConverge, managerv1alpha1.TakeoverConverged},
-		"give back": {wellknown.TakeoverGiveBack, managerv1alpha1.TakeoverGivenBack},
-	} {
-		t.Run(name, func(t *testing.T) {
-			e := newOperatorEnv(t)
-			installedByOLM(e, csv("operator.v1", "server", "operator"), wellknown.TakeoverHeld)
-			dieUntil(e, "it is adopted", atItsFirstWrite, func() bool { return formOf(e) == managerv1alpha1.TakeoverAdopted })
-			before := templatesOf(e)
-			orderTakeover(e, order.label)
-			dieUntil(e, name, func(life int) int { return life }, func() bool { return formOf(e) == order.form })
-			m := e.manage()
-			m.settles("operator.v1")
-			same(t, "the form", formOf(e), order.form)
-			if order.label == wellknown.TakeoverGiveBack {
-				acceptedByOLM(e, "operator.v1")
-				same(t, "the pods", templatesOf(e), before)
-			}
-		})
-	}
 }
 
 func formOf(e *env) managerv1alpha1.TakeoverForm {

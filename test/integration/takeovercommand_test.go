@@ -30,6 +30,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/olmoperator/crdpolicy/policy"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/olmoperator/roles/clusterrole"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
@@ -43,6 +44,7 @@ const (
 type takeoverEnv struct {
 	*env
 
+	start   func() *manager
 	running *manager
 }
 
@@ -50,6 +52,7 @@ type takeoverEnv struct {
 func newTakeoverEnv(t *testing.T) *takeoverEnv {
 	t.Helper()
 	e := &takeoverEnv{env: operating(newEnv(t), allNamespaces)}
+	e.start = func() *manager { return e.manage() }
 	removeOtherOperators(e.env)
 	installedByOLM(e.env, csv("operator.v1", "server", "operator"), "")
 	kube.Create(e, e.kube.DiscoveryV1().EndpointSlices(e.namespace), &discoveryv1.EndpointSlice{
@@ -59,12 +62,19 @@ func newTakeoverEnv(t *testing.T) *takeoverEnv {
 	other := csv("other.v1", "plain")
 	other.Spec.WebhookDefinitions = nil
 	installedWithoutWebhooks(e.env, other)
-	e.program(olmOperator, 1)
-	e.program(managerName, 0, "run", "--with-olm")
-	t.Cleanup(func() { e.stopManager() })
+	e.programs()
 	return e
 }
 
+// programs are olm-operator, which runs, and the manager, which does not.
+func (e *takeoverEnv) programs() {
+	e.Helper()
+	e.program(olmOperator, 1)
+	e.program(managerName, 0, "run", "--with-olm")
+	e.Cleanup(func() { e.stopManager() })
+}
+
+// removeOtherOperators deletes what other tests left: no controller deletes the content of their Namespaces.
 func removeOtherOperators(e *env) {
 	e.Helper()
 	for _, c := range kube.List(e, e.olm.ClusterServiceVersions(metav1.NamespaceAll), metav1.ListOptions{}).Items {
@@ -72,6 +82,16 @@ func removeOtherOperators(e *env) {
 		kube.Patch(e, client, c.Name, types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))
 		if err := client.Delete(e.ctx, c.Name, metav1.DeleteOptions{}); !apierrors.IsNotFound(err) {
 			e.must(err)
+		}
+	}
+	for _, g := range kube.List(e, e.olm.OperatorGroups(metav1.NamespaceAll), metav1.ListOptions{}).Items {
+		if g.Namespace != e.namespace {
+			e.must(e.olm.OperatorGroups(g.Namespace).Delete(e.ctx, g.Name, metav1.DeleteOptions{}))
+		}
+	}
+	for _, role := range kube.List(e, e.kube.RbacV1().ClusterRoles(), metav1.ListOptions{}).Items {
+		if namespace, _, ofGroup := clusterrole.GroupOf(&role); ofGroup && namespace != e.namespace {
+			e.must(e.kube.RbacV1().ClusterRoles().Delete(e.ctx, role.Name, metav1.DeleteOptions{}))
 		}
 	}
 }
@@ -109,7 +129,7 @@ func (e *takeoverEnv) follow() {
 	e.Helper()
 	switch wanted := e.replicas(managerName) > 0; {
 	case wanted && e.running == nil && e.replicas(olmOperator) == 0:
-		e.running = e.manage()
+		e.running = e.start()
 	case !wanted:
 		e.stopManager()
 	}
@@ -227,110 +247,57 @@ func (e *takeoverEnv) is(state takeover.State) {
 	}
 }
 
-// Each command is ended after each single write. Then the status is true, and the same command completes.
+var (
+	runCommand      = []string{"run"}
+	undoCommand     = []string{"undo", "--settle", "0s"}
+	convergeCommand = []string{"converge", "--all"}
+)
+
+// Each command writes what it predicts, and nothing when it is run again.
 func TestTakeoverCommand(t *testing.T) {
 	e := newTakeoverEnv(t)
-	templates, registered := templatesOf(e.env), e.registration("v.example.com").UID
-	unchanged := func(what string) {
-		t.Helper()
-		now := templatesOf(e.env)
-		same(t, "the pod templates after "+what, now, templates)
-		same(t, "the uid of the registration after "+what, e.registration("v.example.com").UID, registered)
-	}
-	run, undo := []string{"run"}, []string{"undo", "--settle", "0s"}
+	pods := e.pods()
 	e.is(takeover.WithOLM)
-	planned := e.plan()
-	same(t, "the writes of run", e.completes(run...), pathsOf(planned))
+	planned := e.plan().Writes
+	same(t, "the writes of run", e.completes(runCommand...), pathsOf(planned))
 	e.is(takeover.Adopted)
-	unchanged("run")
-	none(t, "the writes of run when it has completed", e.completes(run...))
+	pods.stay(e, "run")
+	none(t, "the writes of run when it has completed", e.completes(runCommand...))
 	kube.Create(e, e.kube.AdmissionregistrationV1().MutatingAdmissionPolicies(), policy.Policy())
 	kube.Create(e, e.kube.AdmissionregistrationV1().MutatingAdmissionPolicyBindings(), policy.Binding())
 	predicted := e.predicted()
-	same(t, "the writes of undo", sorted(e.completes(undo...)), sorted(predicted))
+	same(t, "the writes of undo", sorted(e.completes(undoCommand...)), sorted(predicted))
 	e.is(takeover.WithOLM)
 	acceptedByOLM(e.env, "operator.v1")
-	unchanged("undo")
+	pods.stay(e, "undo")
 
-	interruptions := 0
-	for n := 1; e.interrupted(n, run...); n += stride() {
-		interruptions++
-		e.statusIsTrue(fmt.Sprintf("run, write %d", n))
-		e.completes(run...)
-		e.is(takeover.Adopted)
-		unchanged("an interrupted run")
-		e.completes(undo...)
-		e.is(takeover.WithOLM)
-	}
-	for n := 1; ; n += stride() {
-		e.completes(run...)
-		if !e.interrupted(n, undo...) {
-			break
-		}
-		interruptions++
-		e.statusIsTrue(fmt.Sprintf("undo, write %d", n))
-		e.completes(undo...)
-		e.is(takeover.WithOLM)
-		acceptedByOLM(e.env, "operator.v1")
-		unchanged("an interrupted undo")
-	}
-	same(t, "enough interruptions", interruptions >= (len(planned)+len(predicted)-2)/stride()-1, true) // the policies exist once
-}
-
-// The same for converge. Afterwards undo gives back what has the manager's form.
-func TestTakeoverConvergeCommand(t *testing.T) {
-	e := newTakeoverEnv(t)
-	uid := e.registration("v.example.com").UID
-	e.completes("run")
-	for n := 1; e.interrupted(n, "converge", "--all"); n += stride() {
-		e.statusIsTrue(fmt.Sprintf("converge, write %d", n))
-		e.completes("converge", "--all")
-		e.is(takeover.Converged)
-		e.completes("undo", "--settle", "0s")
-		e.completes("run")
-	}
-	e.completes("converge", "--all")
+	e.completes(runCommand...)
+	e.completes(convergeCommand...)
+	e.is(takeover.Converged)
 	same(t, "the label of the pods", e.deployment("server").Spec.Template.Labels[wellknown.LabelCSV], "operator.v1")
-	templates := templatesOf(e.env)
-	e.completes("undo", "--settle", "0s")
+	pods = e.pods()
+	e.completes(undoCommand...)
 	e.is(takeover.WithOLM)
 	acceptedByOLM(e.env, "operator.v1")
-	same(t, "the pod templates after undo", templatesOf(e.env), templates)
-	same(t, "the uid of the registration", e.registration("v.example.com").UID, uid)
+	pods.stay(e, "undo of what was converged")
 }
 
-// The manager writes only to the objects that the plan lists, and no Deployment and Service.
-func TestTakeoverPlanIsWhatRunDoes(t *testing.T) {
-	e := newTakeoverEnv(t)
-	out, err := e.run(proxy(e.env, nil), "plan", "-o", "json")
-	e.must(err)
-	var plan takeover.Plan
-	e.must(json.Unmarshal([]byte(out), &plan))
-	var changed []string
-	for _, c := range plan.CSVs {
-		for _, change := range c.Changes {
-			if change.When == takeover.DuringRun {
-				changed = append(changed, change.Objects)
-			}
-		}
-	}
-	before := deploymentsOf(e.env)
-	e.completes("run")
-	e.running.settles("operator.v1")
-	for _, write := range e.running.writes(e.running.started) {
-		fields := strings.Fields(write) // verb, resource, name
-		if fields[1] != "secrets" && fields[1] != "validatingwebhookconfigurations" {
-			continue
-		}
-		if !strings.Contains(strings.Join(changed, ","), fields[len(fields)-1]) {
-			t.Errorf("the manager wrote: %s; the plan lists %s", write, changed)
-		}
-	}
-	after := deploymentsOf(e.env)
-	for _, name := range []string{"server", "operator", "plain"} {
-		same(t, "Deployment "+name, after[name], before[name])
-	}
-	e.completes("undo", "--settle", "0s")
+// identities are what a takeover must not change.
+type identities struct {
+	templates  map[string]corev1.PodTemplateSpec
+	registered types.UID
+}
+
+func (e *takeoverEnv) pods() identities {
+	e.Helper()
+	return identities{templatesOf(e.env), e.registration("v.example.com").UID}
+}
+
+func (i identities) stay(e *takeoverEnv, what string) {
+	e.Helper()
+	now := e.pods()
+	same(e.T, "the pod templates after "+what, now.templates, i.templates)
+	same(e.T, "the uid of the registration after "+what, now.registered, i.registered)
 }
 
 // What blocks a takeover is found before anything is changed.
@@ -361,15 +328,25 @@ func TestTakeoverCommandIsBlocked(t *testing.T) {
 	kube.Patch(e, e.kube.AppsV1().Deployments(e.namespace), olmOperator, types.MergePatchType, []byte(`{"metadata":{"annotations":{"include.release.openshift.io/self-managed-high-availability":"true"}}}`))
 	blockedBy("OLMScaledByOthers")
 	kube.Patch(e, e.kube.AppsV1().Deployments(e.namespace), olmOperator, types.MergePatchType, []byte(`{"metadata":{"annotations":null}}`))
-	_, err := e.kube.AppsV1().Deployments(e.namespace).Patch(e.ctx, "server", types.MergePatchType, []byte(`{"spec":{"minReadySeconds":1}}`), metav1.PatchOptions{FieldManager: "kubectl-edit"})
-	e.must(err)
+	patched := func(name, by string, kind types.PatchType, patch string) {
+		t.Helper()
+		_, err := e.kube.AppsV1().Deployments(e.namespace).Patch(e.ctx, name, kind, []byte(patch), metav1.PatchOptions{FieldManager: by})
+		e.must(err)
+	}
+	patched("server", "kubectl-rollout", types.StrategicMergePatchType, `{"spec":{"template":{"metadata":{"annotations":{"kubectl.kubernetes.io/restartedAt":"2026-01-01T00:00:00Z"}}}}}`)
+	e.plan() // a restart does not block it
+	patched("plain", "kubectl-edit", types.JSONPatchType, `[{"op":"remove","path":"/spec/template/spec/containers/0/env"}]`)
+	blockedBy("HandEdited")
+	patched("plain", olmWriter, types.MergePatchType, `{"spec":{"template":{"spec":{"containers":[{"name":"server","image":"example.com/server:1","env":[{"name":"OPERATOR_CONDITION_NAME","value":"other.v1"}]}]}}}}`)
+	e.plan()
+	patched("server", "kubectl-edit", types.MergePatchType, `{"spec":{"minReadySeconds":1}}`)
 	blockedBy("HandEdited")
 	kube.Patch(e, e.kube.AppsV1().Deployments(e.namespace), "operator", types.MergePatchType, []byte(`{"metadata":{"labels":{"olm.deployment-spec-hash":"other"}}}`))
 	blockedBy("OtherForm")
 }
 
-// plan returns the writes that takeover plan predicts for run.
-func (e *takeoverEnv) plan() []takeover.Write {
+// plan returns what takeover plan predicts for run.
+func (e *takeoverEnv) plan() takeover.Plan {
 	e.Helper()
 	out, err := e.run(proxy(e.env, nil), "plan", "-o", "json")
 	if err != nil {
@@ -377,7 +354,7 @@ func (e *takeoverEnv) plan() []takeover.Write {
 	}
 	var plan takeover.Plan
 	e.must(json.Unmarshal([]byte(out), &plan))
-	return plan.Writes
+	return plan
 }
 
 // predicted returns the paths of the writes of undo after run.

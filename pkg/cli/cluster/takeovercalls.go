@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"math"
 	"net"
 	"strconv"
+	"time"
 
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
@@ -15,6 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+	"k8s.io/utils/ptr"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/takeover"
 )
@@ -85,6 +88,7 @@ const (
 	metricFailOpen    = "apiserver_admission_webhook_fail_open_count"
 	metricDuration    = "apiserver_admission_webhook_admission_duration_seconds"
 	metricConversions = "apiserver_conversion_webhook_request_total"
+	metricConverted   = "apiserver_crd_conversion_webhook_duration_seconds"
 	metricUnavailable = "aggregator_unavailable_apiservice_total"
 )
 
@@ -95,7 +99,7 @@ func parseCalls(text []byte) (takeover.Calls, error) {
 	if err != nil {
 		return takeover.Calls{}, err
 	}
-	calls := takeover.Calls{Failed: map[string]float64{}, Count: map[string]float64{}, Seconds: map[string]float64{}}
+	calls := takeover.Calls{Failed: map[string]float64{}, Count: map[string]float64{}, Seconds: map[string]float64{}, Within: map[string]map[float64]float64{}}
 	for _, m := range families[metricRejections].GetMetric() {
 		if labelOf(m, "error_type") != "no_error" { // The webhook answered, and refused the request.
 			calls.Failed[labelOf(m, "name")] += m.GetCounter().GetValue()
@@ -113,10 +117,68 @@ func parseCalls(text []byte) (takeover.Calls, error) {
 		}
 	}
 	for _, m := range families[metricDuration].GetMetric() {
-		calls.Count[labelOf(m, "name")] += float64(m.GetHistogram().GetSampleCount())
-		calls.Seconds[labelOf(m, "name")] += m.GetHistogram().GetSampleSum()
+		addDurations(calls, labelOf(m, "name"), m.GetHistogram())
+	}
+	for _, m := range families[metricConverted].GetMetric() {
+		addDurations(calls, conversionOf(labelOf(m, "crd_name")), m.GetHistogram())
 	}
 	return calls, nil
+}
+
+// conversionOf names the conversion webhook of a definition.
+func conversionOf(crd string) string { return "conversion of " + crd }
+
+func addDurations(calls takeover.Calls, webhook string, h *dto.Histogram) {
+	calls.Count[webhook] += float64(h.GetSampleCount())
+	calls.Seconds[webhook] += h.GetSampleSum()
+	if calls.Within[webhook] == nil {
+		calls.Within[webhook] = map[float64]float64{}
+	}
+	for _, b := range h.GetBucket() {
+		if !math.IsInf(b.GetUpperBound(), 1) {
+			calls.Within[webhook][b.GetUpperBound()] += float64(b.GetCumulativeCount())
+		}
+	}
+}
+
+// timeoutOfConversions is that of API servers. It cannot be changed.
+const timeoutOfConversions = 30 * time.Second
+
+// Timeouts returns the timeouts of calls, by webhook as in Calls. If several webhooks have a name, it is the shortest.
+func (c TakeoverReader) Timeouts(ctx context.Context) (map[string]time.Duration, error) {
+	all := map[string]time.Duration{}
+	add := func(webhook string, seconds *int32) {
+		timeout := time.Duration(ptr.Deref(seconds, 10)) * time.Second
+		if known, exists := all[webhook]; !exists || timeout < known {
+			all[webhook] = timeout
+		}
+	}
+	validating, err := c.Kube.AdmissionregistrationV1().ValidatingWebhookConfigurations().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	for _, item := range validating.Items {
+		for _, w := range item.Webhooks {
+			add(w.Name, w.TimeoutSeconds)
+		}
+	}
+	mutating, err := c.Kube.AdmissionregistrationV1().MutatingWebhookConfigurations().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	for _, item := range mutating.Items {
+		for _, w := range item.Webhooks {
+			add(w.Name, w.TimeoutSeconds)
+		}
+	}
+	definitions, err := c.Metadata.Resource(Definitions).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	for _, crd := range definitions.Items {
+		all[conversionOf(crd.Name)] = timeoutOfConversions
+	}
+	return all, nil
 }
 
 func labelOf(m *dto.Metric, name string) string {

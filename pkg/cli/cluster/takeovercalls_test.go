@@ -18,13 +18,20 @@ apiserver_admission_webhook_fail_open_count{name="m.example.com",type="admit"} 3
 apiserver_conversion_webhook_request_total{failure_type="",result="success"} 7
 apiserver_conversion_webhook_request_total{failure_type="conversion_webhook_call_failure",result="failure"} 1
 # TYPE apiserver_admission_webhook_admission_duration_seconds histogram
+apiserver_admission_webhook_admission_duration_seconds_bucket{name="v.example.com",operation="CREATE",rejected="false",type="validating",le="0.5"} 3
 apiserver_admission_webhook_admission_duration_seconds_bucket{name="v.example.com",operation="CREATE",rejected="false",type="validating",le="+Inf"} 4
 apiserver_admission_webhook_admission_duration_seconds_sum{name="v.example.com",operation="CREATE",rejected="false",type="validating"} 0.5
 apiserver_admission_webhook_admission_duration_seconds_count{name="v.example.com",operation="CREATE",rejected="false",type="validating"} 4
+# TYPE apiserver_crd_conversion_webhook_duration_seconds histogram
+apiserver_crd_conversion_webhook_duration_seconds_bucket{crd_name="a.example.com",from_version="v1",succeeded="true",to_version="v2",le="8.192"} 5
+apiserver_crd_conversion_webhook_duration_seconds_bucket{crd_name="a.example.com",from_version="v1",succeeded="true",to_version="v2",le="+Inf"} 6
+apiserver_crd_conversion_webhook_duration_seconds_sum{crd_name="a.example.com",from_version="v1",succeeded="true",to_version="v2"} 1
+apiserver_crd_conversion_webhook_duration_seconds_count{crd_name="a.example.com",from_version="v1",succeeded="true",to_version="v2"} 6
 `))
 	installtest.Must(t, err)
 	installtest.Same(t, "calls", takeover.Calls{
 		Failed: map[string]float64{"v.example.com": 2, "m.example.com": 3, "conversion": 1},
-		Count:  map[string]float64{"v.example.com": 4}, Seconds: map[string]float64{"v.example.com": 0.5},
+		Count:  map[string]float64{"v.example.com": 4, "conversion of a.example.com": 6}, Seconds: map[string]float64{"v.example.com": 0.5, "conversion of a.example.com": 1},
+		Within: map[string]map[float64]float64{"v.example.com": {0.5: 3}, "conversion of a.example.com": {8.192: 5}},
 	}, got)
 }

@@ -19,7 +19,7 @@ import (
 )
 
 // Forms marks the Deployments that are not what olm-operator makes of their ClusterServiceVersion now. The manager
-// brings them into its own form at once.
+// brings them into its own form at once. It also adds what run changes in other objects.
 func (c TakeoverReader) Forms(ctx context.Context, s *takeover.Snapshot) error {
 	csvs, _, err := c.csvs(ctx, metav1.NamespaceAll)
 	if err != nil {
@@ -42,26 +42,36 @@ func (c TakeoverReader) Forms(ctx context.Context, s *takeover.Snapshot) error {
 		for k := range s.CSVs[j].Deployments {
 			d := &s.CSVs[j].Deployments[k]
 			at := slices.IndexFunc(deployments.Items, func(live appsv1.Deployment) bool { return live.Name == d.Name })
-			d.OtherForm = at >= 0 && hasOtherForm(csv, subscription, &deployments.Items[at])
+			if at >= 0 {
+				d.OtherForm, d.Reverted = formOf(csv, subscription, &deployments.Items[at])
+			}
 		}
+		live, err := c.live(ctx, csv, deployments.Items)
+		if err != nil {
+			return err
+		}
+		s.CSVs[j].Changes = takeover.ChangesOf(live)
 	}
 	return nil
 }
 
-// hasOtherForm reports whether a Deployment is neither what olm-operator makes of it, nor in the manager's form. The proxy
-// is that of the pods, if they have one.
-func hasOtherForm(csv *operatorsv1alpha1.ClusterServiceVersion, subscription *operatorsv1alpha1.Subscription, live *appsv1.Deployment) bool {
+// formOf reports whether a Deployment is neither what olm-operator makes of it, nor in the manager's form, and which fields
+// differ from what olm-operator wrote. The proxy is that of the pods, if they have one.
+func formOf(csv *operatorsv1alpha1.ClusterServiceVersion, subscription *operatorsv1alpha1.Subscription, live *appsv1.Deployment) (other bool, reverted []string) {
 	config := subscriptions.ConfigOf(subscription)
 	for _, spec := range csvspec.Deployments(csv) {
 		if spec.Name != live.Name || live.Spec.Template.Labels[wellknown.LabelCSV] != "" {
 			continue
 		}
-		proxied := config.WithProxy(subscriptions.ProxyIn(live.Spec.Template.Spec))
-		return !slices.ContainsFunc([]subscriptions.Config{config, proxied}, func(config subscriptions.Config) bool {
-			return rollouttakeover.MadeByOLM(render.Input{CSV: csv, Config: config}, spec, live)
-		})
+		for _, config := range []subscriptions.Config{config, config.WithProxy(subscriptions.ProxyIn(live.Spec.Template.Spec))} {
+			in := render.Input{CSV: csv, Config: config}
+			if rollouttakeover.MadeByOLM(in, spec, live) {
+				return false, rollouttakeover.Reverted(in, spec, live)
+			}
+		}
+		return true, nil
 	}
-	return false
+	return false, nil
 }
 
 // subscriptionOf returns the Subscription of a ClusterServiceVersion; nil if there is none.

@@ -128,15 +128,8 @@ func (c CSV) blockers(acceptEdits bool) []Blocker {
 		add(code, fmt.Sprintf("%s of %s: %s", p.Object, c, p.Message), "kubectl webhooks doctor has the next step")
 	}
 	for _, d := range c.Deployments {
-		if len(d.EditedBy) > 0 && !acceptEdits {
-			add("HandEdited", fmt.Sprintf("Deployment %s/%s was changed by %s: the manager may revert the change, and restart the pods", c.Namespace, d.Name, strings.Join(d.EditedBy, ", ")),
-				"make the change in the ClusterServiceVersion or in spec.config of the Subscription; or accept the restart with --accept-edits")
-		}
-	}
-	for _, d := range c.Deployments {
-		if d.OtherForm && !acceptEdits {
-			add("OtherForm", fmt.Sprintf("Deployment %s/%s is not what olm-operator v0.46 makes of %s: the manager brings it into its own form at once, and the pods restart", c.Namespace, d.Name, c),
-				"upgrade OLM, so that olm-operator writes the Deployment again; or accept the restart with --accept-edits")
+		if code, message, remedy := c.edited(d); code != "" && !acceptEdits {
+			add(code, message, remedy)
 		}
 	}
 	for _, e := range c.EditedRegistrations {
@@ -145,6 +138,23 @@ func (c CSV) blockers(acceptEdits bool) []Blocker {
 		}
 	}
 	return all
+}
+
+// edited returns why the manager changes a Deployment at once; an empty code if it does not.
+func (c CSV) edited(d Deployment) (code, message, remedy string) {
+	const elsewhere = "make the change in the ClusterServiceVersion or in spec.config of the Subscription; or accept the restart with --accept-edits"
+	name := c.Namespace + "/" + d.Name
+	switch {
+	case d.OtherForm:
+		return "OtherForm", fmt.Sprintf("Deployment %s is not what olm-operator v0.46 makes of %s: the manager brings it into its own form at once, and the pods restart", name, c),
+			"upgrade OLM, so that olm-operator writes the Deployment again; or accept the restart with --accept-edits"
+	case len(d.EditedBy) > 0:
+		return "HandEdited", fmt.Sprintf("Deployment %s was changed by %s: the manager may revert the change, and restart the pods", name, strings.Join(d.EditedBy, ", ")), elsewhere
+	case len(d.Reverted) > 0:
+		return "HandEdited", fmt.Sprintf("Deployment %s differs from what olm-operator wrote in %s: the manager reverts that, and the pods may restart", name, strings.Join(d.Reverted, ", ")), elsewhere
+	default:
+		return "", "", ""
+	}
 }
 
 // untrusted are the codes of a certificate that the registration does not verify.

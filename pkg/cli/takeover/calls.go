@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 )
 
 // Calls are the counters of calls of one API server, by webhook. A counter that an API server does not have is 0.
@@ -12,6 +13,8 @@ type Calls struct {
 	Failed map[string]float64
 	// Count and Seconds are the number of the calls and their total duration.
 	Count, Seconds map[string]float64
+	// Within counts the calls that took at most a number of seconds, which is the key of the inner map.
+	Within map[string]map[float64]float64
 }
 
 // Reading has the counters of each API server, by address, and the problem of each registration, by its name.
@@ -40,11 +43,13 @@ type Watcher struct {
 	// FailedBefore are the webhooks with failed calls, or with a problem, before the first change.
 	FailedBefore map[string]bool
 	last         Reading
+	slow         slowness
 }
 
-// NewWatcher compares two readings before the first change.
-func NewWatcher(first, second Reading) *Watcher {
-	w := &Watcher{FailedBefore: map[string]bool{}, last: second}
+// NewWatcher compares two readings before the first change. timeouts are those of the calls, by webhook.
+func NewWatcher(first, second Reading, timeouts map[string]time.Duration) *Watcher {
+	w := &Watcher{FailedBefore: map[string]bool{}, last: second, slow: newSlowness(timeouts)}
+	w.slow.before = shares(w.slow.count(first, second))
 	for webhook := range increments(first, second, failed) {
 		w.FailedBefore[webhook] = true
 	}
@@ -54,9 +59,11 @@ func NewWatcher(first, second Reading) *Watcher {
 	return w
 }
 
-// Failures returns what fails since the previous reading and did not fail before the first change.
+// Failures returns what fails since the previous reading and did not fail before the first change, and the webhooks of which
+// a higher share of calls is slow.
 func (w *Watcher) Failures(now Reading) []string {
 	counts := increments(w.last, now, failed)
+	slower := w.slow.add(w.slow.count(w.last, now))
 	w.last = now
 	var all []string
 	for _, webhook := range slices.Sorted(maps.Keys(counts)) {
@@ -69,7 +76,7 @@ func (w *Watcher) Failures(now Reading) []string {
 			all = append(all, fmt.Sprintf("%s: %s", registration, now.Problems[registration]))
 		}
 	}
-	return all
+	return append(all, slower...)
 }
 
 func failed(c Calls) map[string]float64 { return c.Failed }

@@ -3,11 +3,11 @@ package takeover
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/output"
 )
 
@@ -33,22 +33,6 @@ type CSVPlan struct {
 	Changes []Change `json:"changes"`
 }
 
-// Change is a change of objects, and when it is made.
-type Change struct {
-	Objects string `json:"objects"`
-	What    string `json:"what"`
-	// When is DuringRun, or AtNextRollout: the next change of the pod template by the operator itself, or converge.
-	When string `json:"when"`
-	// RestartsPods is set if pods are replaced because of the change.
-	RestartsPods bool `json:"restartsPods"`
-}
-
-// The values of Change.When.
-const (
-	DuringRun     = "DuringRun"
-	AtNextRollout = "AtNextRollout"
-)
-
 // PlanOf returns the plan of takeover run.
 func PlanOf(s *Snapshot, o Options, acceptEdits bool, pace time.Duration, notChecked []string) Plan {
 	p := Plan{Blockers: s.Blockers(acceptEdits), NotChecked: notChecked, Writes: Predict(s, Run(o))}
@@ -61,23 +45,15 @@ func PlanOf(s *Snapshot, o Options, acceptEdits bool, pace time.Duration, notChe
 
 // changes returns what changes in the adopted objects of a CSV.
 func (c CSV) changes() []Change {
-	all := []Change{{Object{KindCSV, c.Namespace, c.Name}.String(), "label " + wellknown.LabelTakeover, DuringRun, false}}
-	add := func(kind, what, when string, restarts bool) {
-		found := lists.Filter(c.Objects, func(o Object) bool { return o.Kind == kind })
-		if len(found) > 0 {
-			all = append(all, Change{strings.Join(lists.Map(found, Object.String), ", "), what, when, restarts})
-		}
-	}
+	all := slices.Clone(c.Changes)
 	for _, d := range c.Deployments {
-		if object := (Object{KindDeployment, c.Namespace, d.Name}); d.OtherForm || len(d.EditedBy) > 0 {
-			all = append(all, Change{object.String(), "the manager brings it into its own form", DuringRun, true})
+		object := Object{KindDeployment, c.Namespace, d.Name}
+		if d.OtherForm || len(d.EditedBy)+len(d.Reverted) > 0 {
+			all = append(all, Change{object, whatOtherForm, DuringRun, true})
+		} else {
+			all = append(all, Change{object, whatTemplate, AtNextRollout, true})
 		}
 	}
-	add("Secret", "the key ca.crt and annotations of the rotation are added; certificate and private key stay", DuringRun, false)
-	for _, kind := range []string{"ValidatingWebhookConfiguration", "MutatingWebhookConfiguration", "APIService", "CustomResourceDefinition"} {
-		add(kind, "the annotation of the certificate's generation after a rotation; the caBundle contains the same CA", DuringRun, false)
-	}
-	add(KindDeployment, "the pod template gets the manager's label, mounts and the item ca.crt", AtNextRollout, true)
 	return all
 }
 
@@ -109,7 +85,7 @@ func (p Plan) Print(to output.Writer) {
 		to.Printf("%s/%s (%s)\n", c.Namespace, c.Name, c.State)
 		to.Printf("  adopted as they are: %s\n", strings.Join(lists.Map(c.Adopted, Object.String), ", "))
 		for _, change := range c.Changes {
-			to.Printf("  %s: %s: %s; %s\n", change.When, change.Objects, change.What, restarts(change.RestartsPods))
+			to.Printf("  %s: %s: %s; %s\n", change.When, change.Object, change.What, restarts(change.RestartsPods))
 		}
 	}
 	to.Printf("\nWrites of takeover run:\n")
@@ -129,7 +105,7 @@ func (p Plan) restarted() string {
 	for _, c := range p.CSVs {
 		for _, change := range c.Changes {
 			if change.When == DuringRun && change.RestartsPods {
-				all = append(all, change.Objects)
+				all = append(all, change.Object.String())
 			}
 		}
 	}

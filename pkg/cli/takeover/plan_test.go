@@ -34,6 +34,7 @@ func TestBlockers(t *testing.T) {
 		"a webhook without a pod":  {func(s *Snapshot) { s.CSVs[0].Problems = []Problem{{"v", "NoReadyEndpoints", "m"}} }, "WebhookNotServing"},
 		"an untrusted certificate": {func(s *Snapshot) { s.CSVs[0].Problems = []Problem{{"v", "ForeignCertificate", "m"}} }, "CertificateNotTrusted"},
 		"an edited Deployment":     {func(s *Snapshot) { s.CSVs[0].Deployments[0].EditedBy = []string{"kubectl-edit"} }, "HandEdited"},
+		"a removed field":          {func(s *Snapshot) { s.CSVs[0].Deployments[0].Reverted = []string{"spec.template.spec.nodeName"} }, "HandEdited"},
 		"an edited registration": {func(s *Snapshot) {
 			s.CSVs[0].EditedRegistrations = []Edit{{Object{Name: "v"}, []string{"kubectl-edit"}}}
 		}, "HandEdited"},
@@ -63,6 +64,7 @@ func TestBlockers(t *testing.T) {
 
 func TestPlanOf(t *testing.T) {
 	s := withOLM()
+	s.CSVs[0].Changes = []Change{{Object{"Secret", "shop", "server-service-cert"}, whatCertificate, DuringRun, false}}
 	s.CSVs[0].Objects = []Object{{KindDeployment, "shop", "server"}, {"Secret", "shop", "server-service-cert"}, {"ValidatingWebhookConfiguration", "", "v-x"}}
 	p := PlanOf(s, someOptions, false, time.Second, []string{"the metrics"})
 	installtest.Same(t, "state of the snapshot after the plan", WithOLM, s.StateOf(s.CSVs[0]))
@@ -72,6 +74,7 @@ func TestPlanOf(t *testing.T) {
 	p.Print(output.New(&out))
 	installtest.Contains(t, out.String(),
 		"shop/a (WithOLM)", "adopted as they are: Deployment shop/server, Secret shop/server-service-cert, ValidatingWebhookConfiguration v-x",
+		"DuringRun: Secret shop/server-service-cert: the key ca.crt", "; no pod restarts",
 		"AtNextRollout: Deployment shop/server: the pod template gets", "; pods restart",
 		"- label ClusterServiceVersion shop/a olm-webhook-manager.io/takeover=given-back", "- scale Deployment olm-operator/olm-operator to 0",
 		"Pods that restart during the run: none. Estimated time: 1m5s", "Not checked: the metrics", "Nothing blocks the takeover.")
@@ -88,13 +91,16 @@ func TestEditorsOf(t *testing.T) {
 		entry metav1.ManagedFieldsEntry
 		want  []string
 	}{
-		"olm-operator":      {entry("olm", "", `{"f:spec":{"f:template":{}}}`), nil},
-		"its own name":      {entry("olm-operator", "", `{"f:spec":{"f:template":{}}}`), nil},
-		"a user":            {entry("kubectl-edit", "", `{"f:spec":{"f:template":{}}}`), []string{"kubectl-edit"}},
-		"metadata":          {entry("kubectl-label", "", `{"f:metadata":{}}`), nil},
-		"replicas":          {entry("kubectl", "", `{"f:spec":{"f:replicas":{}}}`), nil},
-		"the status":        {entry("kube-controller-manager", "status", `{"f:spec":{"f:template":{}}}`), nil},
-		"no field is known": {metav1.ManagedFieldsEntry{Manager: "a"}, nil},
+		"olm-operator":                      {entry("olm", "", `{"f:spec":{"f:template":{}}}`), nil},
+		"its own name":                      {entry("olm-operator", "", `{"f:spec":{"f:template":{}}}`), nil},
+		"a user":                            {entry("kubectl-edit", "", `{"f:spec":{"f:template":{}}}`), []string{"kubectl-edit"}},
+		"metadata":                          {entry("kubectl-label", "", `{"f:metadata":{}}`), nil},
+		"replicas":                          {entry("kubectl", "", `{"f:spec":{"f:replicas":{}}}`), nil},
+		"a restart":                         {entry("kubectl-rollout", "", `{"f:spec":{"f:template":{"f:metadata":{"f:annotations":{".":{},"f:kubectl.kubernetes.io/restartedAt":{}}}}}}`), nil},
+		"a restart, and another annotation": {entry("kubectl-rollout", "", `{"f:spec":{"f:template":{"f:metadata":{"f:annotations":{"f:a":{},"f:kubectl.kubernetes.io/restartedAt":{}}}}}}`), []string{"kubectl-rollout"}},
+		"a pause":                           {entry("kubectl", "", `{"f:spec":{"f:paused":{}}}`), nil},
+		"the status":                        {entry("kube-controller-manager", "status", `{"f:spec":{"f:template":{}}}`), nil},
+		"no field is known":                 {metav1.ManagedFieldsEntry{Manager: "a"}, nil},
 	} {
 		installtest.Same(t, name, test.want, EditorsOf([]metav1.ManagedFieldsEntry{test.entry}, "f:spec"))
 	}
@@ -105,7 +111,7 @@ func TestWatcher(t *testing.T) {
 	reading := func(counts map[string]float64, problems map[string]string) Reading {
 		return Reading{Servers: map[string]Calls{"a": {Failed: counts}}, Problems: problems}
 	}
-	w := NewWatcher(reading(map[string]float64{"old": 1, "v": 7}, nil), reading(map[string]float64{"old": 2, "v": 7}, map[string]string{"broken": "m"}))
+	w := NewWatcher(reading(map[string]float64{"old": 1, "v": 7}, nil), reading(map[string]float64{"old": 2, "v": 7}, map[string]string{"broken": "m"}), nil)
 	installtest.None(t, "what failed before", w.Failures(reading(map[string]float64{"old": 9, "v": 7}, map[string]string{"broken": "m"})))
 	installtest.Same(t, "a failed call, and a problem", []string{"2 calls of webhook v failed", "other: no endpoint"},
 		w.Failures(reading(map[string]float64{"v": 9}, map[string]string{"other": "no endpoint"})))

@@ -84,6 +84,8 @@ type CSV struct {
 	Deployments []Deployment
 	// Objects are what the manager adopts: Deployments, Services, Secrets, registrations, definitions with a conversion.
 	Objects []Object
+	// Changes are what run changes in them, in the ClusterServiceVersion and in its WebhookRollout.
+	Changes []Change
 	// EditedRegistrations are registrations that other clients than olm-operator and the manager changed.
 	EditedRegistrations []Edit
 	// Problems are what keeps a webhook from serving now.
@@ -105,6 +107,8 @@ type Deployment struct {
 	Recreate bool
 	// OtherForm is set if it is not what olm-operator makes of the CSV now: the manager brings it into its own form at once.
 	OtherForm bool
+	// Reverted are the fields of spec that differ from what olm-operator writes, and that the manager writes again at once.
+	Reverted []string
 	// EditedBy are the clients other than olm-operator and the manager that own fields of spec.
 	EditedBy []string
 	// Budgets are the PodDisruptionBudgets of its pods that allow no disruption now.

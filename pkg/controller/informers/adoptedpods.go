@@ -17,14 +17,19 @@ type AdoptedPods struct {
 	client  kubernetes.Interface
 	changed func(before, after drift.Object)
 
-	mutex  sync.Mutex
-	end    <-chan struct{}
-	stores map[string]Store[*corev1.Pod] // by namespace
+	mutex   sync.Mutex
+	end     <-chan struct{}
+	watched map[string]watchedPods // by namespace
+}
+
+type watchedPods struct {
+	store Store[*corev1.Pod]
+	end   func()
 }
 
 // NewAdoptedPods watches nothing yet. changed is called for each change of a pod.
 func NewAdoptedPods(client kubernetes.Interface, changed func(before, after drift.Object)) *AdoptedPods {
-	return &AdoptedPods{client: client, changed: changed, stores: map[string]Store[*corev1.Pod]{}}
+	return &AdoptedPods{client: client, changed: changed, watched: map[string]watchedPods{}}
 }
 
 // Start sets the channel whose end stops the watches.
@@ -38,16 +43,39 @@ func (p *AdoptedPods) Start(end <-chan struct{}) {
 func (p *AdoptedPods) In(namespace string) []*corev1.Pod {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
-	s, watched := p.stores[namespace]
+	w, watched := p.watched[namespace]
 	if !watched {
-		factory := informers.NewSharedInformerFactoryWithOptions(p.client, 0, informers.WithNamespace(namespace), selecting("!"+wellknown.LabelCSV))
-		informer := factory.Core().V1().Pods().Informer()
-		s = NewStore[*corev1.Pod](withoutPodSpec, informer)
-		if _, err := informer.AddEventHandler(Handler(p.changed)); err != nil {
-			panic(err) // only a stopped informer refuses
-		}
-		go informer.Run(p.end)
-		p.stores[namespace] = s
+		w = p.watch(namespace)
+		p.watched[namespace] = w
 	}
-	return s.In(namespace)
+	return w.store.In(namespace)
+}
+
+func (p *AdoptedPods) watch(namespace string) watchedPods {
+	factory := informers.NewSharedInformerFactoryWithOptions(p.client, 0, informers.WithNamespace(namespace), selecting("!"+wellknown.LabelCSV))
+	informer := factory.Core().V1().Pods().Informer()
+	store := NewStore[*corev1.Pod](withoutPodSpec, informer)
+	if _, err := informer.AddEventHandler(Handler(p.changed)); err != nil {
+		panic(err) // only a stopped informer refuses
+	}
+	ended, stop := make(chan struct{}), make(chan struct{})
+	go func(manager <-chan struct{}) {
+		select {
+		case <-manager:
+		case <-ended:
+		}
+		close(stop)
+	}(p.end)
+	go informer.Run(stop)
+	return watchedPods{store, sync.OnceFunc(func() { close(ended) })}
+}
+
+// EndUnless ends the watch of a namespace if no ClusterServiceVersion needs it any more.
+func (p *AdoptedPods) EndUnless(namespace string, needed func() bool) {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	if w, watched := p.watched[namespace]; watched && !needed() {
+		w.end()
+		delete(p.watched, namespace)
+	}
 }

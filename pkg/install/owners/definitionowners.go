@@ -84,7 +84,7 @@ func isDefinitionOwner(owner metav1.OwnerReference) bool {
 func (k DefinitionOwners) Owners(kind string, o metav1.Object, bindings []*rbacv1.RoleBinding) (owners []metav1.OwnerReference, differ bool) {
 	var definitions []metav1.OwnerReference
 	switch {
-	case csvspec.HasOwnerLabels(o, k.csv):
+	case csvspec.HasOwnerLabels(o, k.csv), csvspec.Owns(k.csv, o) && csvspec.IsManaged(o): // olm-operator writes no owner labels
 		definitions = k.derived[kind+" "+o.GetName()]
 	case !csvspec.Owns(k.csv, o):
 		return nil, false

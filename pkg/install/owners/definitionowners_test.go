@@ -12,6 +12,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
@@ -60,6 +61,7 @@ func TestKeptOwners(t *testing.T) {
 	}{
 		"what converts":                   {"Deployment", "server", true, []metav1.OwnerReference{ours}, []metav1.OwnerReference{ours, things}},
 		"its Service":                     {"Service", "server-service", true, []metav1.OwnerReference{ours}, []metav1.OwnerReference{ours, things}},
+		"its Service, by olm-operator":    {"Service", "server-service", false, []metav1.OwnerReference{ours}, []metav1.OwnerReference{ours, things}},
 		"its Secret":                      {"Secret", "server-service-cert", true, []metav1.OwnerReference{ours}, []metav1.OwnerReference{ours, things}},
 		"what converts, declared no more": {"Deployment", "former", true, []metav1.OwnerReference{ours}, []metav1.OwnerReference{ours, definitionOwner(convertedBy("former-service"))}},
 		"kept already":                    {"Deployment", "server", true, []metav1.OwnerReference{things, ours}, nil},
@@ -81,8 +83,11 @@ func TestKeptOwners(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			o := &metav1.ObjectMeta{Namespace: "shop", Name: test.name, OwnerReferences: test.has}
-			if test.labelled {
+			switch {
+			case test.labelled:
 				o.Labels = csvspec.OwnerLabels(csv)
+			case test.kind == "Service":
+				o.Labels = map[string]string{wellknown.LabelManaged: "true"}
 			}
 			kept := DefinitionOwnersOf(csv, live, map[string]string{"server": "server-service", "other": "other-service"},
 				map[string]*apiextensionsv1.CustomResourceDefinition{"things.example.com": installtest.Definition("things.example.com"), "levers.example.com": convertedBy("former-service")})

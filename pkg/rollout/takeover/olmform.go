@@ -3,6 +3,7 @@ package takeover
 import (
 	"cmp"
 	"maps"
+	"slices"
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -25,6 +26,14 @@ func MadeByOLM(in render.Input, spec operatorsv1alpha1.StrategyDeploymentSpec, l
 	}
 	made := computed(in, spec, live, caHashOf(live))
 	return live.Labels[wellknown.LabelDeploymentHash] == made.Labels[wellknown.LabelDeploymentHash] || Input{Input: in}.recorded(spec, live)
+}
+
+// Reverted returns the fields of spec in which a live Deployment that olm-operator made differs from what it wrote, without
+// what admission changed. While it is held, the manager writes them again.
+func Reverted(in render.Input, spec operatorsv1alpha1.StrategyDeploymentSpec, live *appsv1.Deployment) []string {
+	made := Input{Input: in}.adopted(spec, live)
+	fields := drift.Of(drift.WithLiveReplicas(live, made), live).Fields
+	return slices.DeleteFunc(fields, func(field string) bool { return !strings.HasPrefix(field, "spec.") })
 }
 
 // computed returns what olm-operator made. An annotation that the manager or kubectl reads counts as the pods have it: an

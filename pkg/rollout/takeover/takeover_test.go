@@ -151,6 +151,18 @@ func TestChangedFieldOfAHeldDeployment(t *testing.T) {
 	}
 }
 
+func TestReverted(t *testing.T) {
+	s := webhookShop(wellknown.TakeoverHeld)
+	render.WriteOutListDefaults(&s.live.Spec.Template.Spec)
+	reverted := func() []string { return Reverted(s.in.Input, csvspec.Deployments(s.csv)[0], s.live) }
+	installtest.None(t, "fields of an untouched Deployment", reverted())
+	s.live.Spec.Replicas = new(int32(3))
+	s.live.Labels = labels.Merge(s.live.Labels, labels.Set{"example.com/a": "b"})
+	installtest.None(t, "fields of a scaled Deployment", reverted())
+	s.live.Spec.Template.Spec.Volumes = s.live.Spec.Template.Spec.Volumes[1:]
+	installtest.Same(t, "a field of a removed volume is reverted", true, len(reverted()) > 0)
+}
+
 func fieldsBy(manager, fields string) metav1.ManagedFieldsEntry {
 	raw := &metav1.FieldsV1{}
 	raw.SetRawBytes([]byte(fields))

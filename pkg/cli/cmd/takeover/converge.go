@@ -32,7 +32,7 @@ replaced once. The command changes one ClusterServiceVersion at a time. It waits
 PodDisruptionBudgets allow a disruption. It lists Deployments with one replica before it asks.
 
 With --window, it begins with a ClusterServiceVersion only in this time of the day. If it is interrupted, run it again.
-The command stops when calls of a webhook fail that did not fail before.`,
+The command stops when calls of a webhook fail, or are slow, that were not before.`,
 		Example: `  kubectl webhooks takeover converge shop/operator.v1.0.0
   kubectl webhooks takeover converge --all --window 22:00-04:00 --time-zone Europe/Berlin`,
 	}

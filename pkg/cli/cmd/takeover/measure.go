@@ -42,11 +42,15 @@ func (m *measurement) begin(ctx context.Context, observe time.Duration) error {
 	if err != nil {
 		return err
 	}
-	m.watcher, m.first, m.last, m.read = takeover.NewWatcher(first, second), second, second, time.Now()
+	timeouts, err := m.Timeouts(ctx)
+	if err != nil {
+		return err
+	}
+	m.watcher, m.first, m.last, m.read = takeover.NewWatcher(first, second, timeouts), second, second, time.Now()
 	return nil
 }
 
-// check returns an error if a call failed that did not fail before the first change.
+// check returns an error if calls fail, or more calls are slow, than before the first change.
 func (m *measurement) check(ctx context.Context, now bool) error {
 	if !now && time.Since(m.read) < measureInterval {
 		return nil
@@ -57,7 +61,7 @@ func (m *measurement) check(ctx context.Context, now bool) error {
 	}
 	m.last, m.read = reading, time.Now()
 	if failures := m.watcher.Failures(reading); len(failures) > 0 {
-		return fmt.Errorf("stopped, because calls of webhooks fail that did not fail before: %s. Find the cause with kubectl webhooks doctor; then run the command again, or takeover undo", strings.Join(failures, "; "))
+		return fmt.Errorf("stopped, because calls of webhooks fail, or are slow, that were not before: %s. Find the cause with kubectl webhooks doctor; then run the command again, or takeover undo", strings.Join(failures, "; "))
 	}
 	return nil
 }

@@ -18,7 +18,7 @@ func newRunCommand() *cobra.Command {
 its pods; starts the manager; then lets the manager adopt the objects of the ClusterServiceVersions, a few at a time.
 
 Nothing is changed if something blocks the takeover: takeover plan lists that. The command stops when calls of a webhook
-fail that did not fail before: it counts them in the metrics of the API servers, and dials the pods. If it is
+fail, or are slow, that were not before: it counts them in the metrics of the API servers, and dials the pods. If it is
 interrupted, run it again, or go back with takeover undo.
 
 Exit codes: 0 done; 2 something blocks the takeover; 1 failed; 130 interrupted.`,

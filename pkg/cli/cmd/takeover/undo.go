@@ -19,7 +19,7 @@ into a form that olm-operator accepts without a rollout; stops the manager and d
 starts olm-operator; then removes the labels of the ClusterServiceVersions that are Succeeded, and the WebhookRollouts.
 
 It works after takeover run and takeover converge, and also if one of them was interrupted. If it is interrupted itself,
-run it again. The command stops when calls of a webhook fail that did not fail before.
+run it again. The command stops when calls of a webhook fail, or are slow, that were not before.
 
 Afterwards, remove the manager: kubectl delete -k manifests/with-olm, then kubectl delete -k manifests/crds.`,
 		Args: cobra.NoArgs,
