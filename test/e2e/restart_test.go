@@ -80,4 +80,3 @@ func read(dir, file string) string {
 	}
 	return string(bytes.TrimSpace(content))
 }
-
