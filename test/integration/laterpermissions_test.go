@@ -6,11 +6,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
@@ -95,24 +93,4 @@ func TestPermissionThatProvesAnAPILater(t *testing.T) {
 			})
 		})
 	}
-}
-
-// A ClusterRole that is deleted while the version is given back exists again when the manager has the version.
-func TestRolesAfterAVersionWasGivenBack(t *testing.T) {
-	e := newEnvInPlaceOfOLM(t)
-	crd := installedByCatalog(e, newCRD(e, "gears", "v1"), "operator.v1")
-	m := manageInPlaceOfOLM(e)
-	e.install(claiming(csv("operator.v1", "server"), "v1", crd.Name))
-	roles := func() []string { return rolesOfAPI(e, crd.Name+"-v1-") }
-	becomes(e, "the ClusterRoles of the API", roles, rolesOfUsers)
-	m.settles("operator.v1")
-	label := func(value string) {
-		kube.Patch(e, e.olm.ClusterServiceVersions(e.namespace), "operator.v1", types.MergePatchType, []byte(`{"metadata":{"labels":{"`+wellknown.LabelTakeover+`":`+value+`}}}`))
-	}
-	label(`"given-back"`)
-	m.looksAgain("operator.v1")
-	e.must(e.kube.RbacV1().ClusterRoles().Delete(e.ctx, crd.Name+"-v1-view", metav1.DeleteOptions{}))
-	m.looksAgain("operator.v1")
-	label("null")
-	becomes(e, "the ClusterRoles of the API, again", roles, rolesOfUsers)
 }
