@@ -1,6 +1,7 @@
 package integration
 
 import (
+	"context"
 	"encoding/json"
 	"net"
 	"net/http"
@@ -13,6 +14,7 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
@@ -101,14 +103,14 @@ func refuseBad(w http.ResponseWriter, r *http.Request) {
 }
 
 func (b *backend) comes() {
-	b.env.Helper()
+	b.Helper()
 	b.down.Store(false)
 	endpoint(b.env, b.listener)
 }
 
 // goes deletes the endpoint, as if all pods were lost.
 func (b *backend) goes() {
-	b.env.Helper()
+	b.Helper()
 	b.down.Store(true)
 	b.must(b.kube.DiscoveryV1().EndpointSlices(b.namespace).Delete(b.ctx, "server-service-server-0", metav1.DeleteOptions{}))
 }
@@ -117,7 +119,7 @@ type request struct{ user, group, namespace, name string }
 
 // passes reports whether the API server accepts a ConfigMap, with a dry run.
 func (b *backend) passes(r request) bool {
-	b.env.Helper()
+	b.Helper()
 	config := cluster.Config()
 	config.Impersonate = rest.ImpersonationConfig{UserName: r.user, Groups: []string{"system:masters", "system:authenticated", r.group}}
 	client, err := kubernetes.NewForConfig(config)
@@ -130,7 +132,7 @@ func (b *backend) passes(r request) bool {
 
 // admits returns which of four requests pass: of a node, about the own namespace, of another client, and a bad one.
 func (b *backend) admits() (passing string) {
-	b.env.Helper()
+	b.Helper()
 	for _, one := range []struct {
 		name string
 		request
@@ -148,13 +150,13 @@ func (b *backend) admits() (passing string) {
 }
 
 func (b *backend) record() *managerv1alpha1.FailOpen {
-	b.env.Helper()
+	b.Helper()
 	return webhookStatus(b.env, "operator.v1", "v.example.com").FailOpen
 }
 
 // is waits for the state, in the status and in the configuration.
 func (b *backend) is(state managerv1alpha1.FailOpenState) {
-	b.env.Helper()
+	b.Helper()
 	b.eventually("the webhook is "+string(state), func() (bool, any) {
 		live, record := b.registration("v.example.com"), b.record()
 		return record != nil && record.State == state && webhookconfig.OpenState(&live) == state, record
@@ -162,10 +164,10 @@ func (b *backend) is(state managerv1alpha1.FailOpenState) {
 }
 
 func (b *backend) opening(i int) managerv1alpha1.Opening {
-	b.env.Helper()
+	b.Helper()
 	record := b.record()
 	if record == nil || len(record.Openings) <= i {
-		b.env.Fatalf("there is no opening %d: %+v", i, record)
+		b.Fatalf("there is no opening %d: %+v", i, record)
 	}
 	return record.Openings[i]
 }
@@ -231,15 +233,18 @@ func TestFailOpenTimeOver(t *testing.T) {
 		t.Errorf("it was open for %s", took)
 	}
 	b.eventually("nothing passes", func() (bool, any) { got := b.admits(); return got == "", got })
-	b.env.looksFor(3*time.Second, func() { same(t, "openings", len(b.record().Openings), 1) })
+	b.looksFor(3*time.Second, func() { same(t, "openings", len(b.record().Openings), 1) })
 }
 
 // looksFor repeats a check for a while.
 func (e *env) looksFor(while time.Duration, check func()) {
 	e.Helper()
-	for end := time.Now().Add(while); time.Now().Before(end) && !e.Failed(); {
+	err := wait.PollUntilContextTimeout(e.ctx, 100*time.Millisecond, while, true, func(context.Context) (bool, error) {
 		check()
-		time.Sleep(100 * time.Millisecond)
+		return e.Failed(), nil
+	})
+	if !wait.Interrupted(err) {
+		e.must(err)
 	}
 }
 

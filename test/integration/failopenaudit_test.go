@@ -125,7 +125,7 @@ func (s *specials) after(l *load) {
 	l.create("alpha", l.namespace, "object", false)
 	l.Cleanup(func() {
 		patch := []byte(`{"metadata":{"finalizers":null}}`)
-		_, _ = clientFor(l.any, s.finalized.Unstructured).Patch(l.env.T.Context(), s.finalized.GetName(), "application/merge-patch+json", patch, metav1.PatchOptions{})
+		_, _ = clientFor(l.any, s.finalized.Unstructured).Patch(l.T.Context(), s.finalized.GetName(), "application/merge-patch+json", patch, metav1.PatchOptions{})
 	})
 }
 
@@ -165,6 +165,12 @@ func (l *load) compareMetadata(r audit.Report, s *specials) {
 			}
 		}
 	}
+	l.compareReasons(r, s)
+}
+
+// compareReasons checks why an object is possible.
+func (l *load) compareReasons(r audit.Report, s *specials) {
+	l.Helper()
 	for text, r2 := range map[string]*loaded{
 		"the resource version shows a change since the opening began": s.removed, "managedFields is empty": s.stripped,
 		"the resource version shows a change since the opening": s.backdated, "this hides its earlier changes": s.hidden,

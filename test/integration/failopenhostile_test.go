@@ -21,7 +21,7 @@ import (
 
 // editRollout plays a client that writes the status of the WebhookRollout.
 func (b *backend) editRollout(change func(*managerv1alpha1.WebhookStatus)) {
-	b.env.Helper()
+	b.Helper()
 	client := b.olm.WebhookRollouts(b.namespace)
 	b.must(retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 		r, err := client.Get(b.ctx, "operator.v1", metav1.GetOptions{})
@@ -36,7 +36,7 @@ func (b *backend) editRollout(change func(*managerv1alpha1.WebhookStatus)) {
 
 // claimOpen has the status claim that the webhook is open for all, for days.
 func (b *backend) claimOpen() {
-	b.env.Helper()
+	b.Helper()
 	b.editRollout(func(w *managerv1alpha1.WebhookStatus) {
 		ago := metav1.NewTime(time.Now().Add(-time.Minute).Truncate(time.Second))
 		w.FailOpen = &managerv1alpha1.FailOpen{State: all, UnreachableSince: &ago, Openings: []managerv1alpha1.Opening{
@@ -46,7 +46,7 @@ func (b *backend) claimOpen() {
 }
 
 func (b *backend) editRegistration(change func(*admissionregistrationv1.ValidatingWebhookConfiguration)) {
-	b.env.Helper()
+	b.Helper()
 	client := b.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations()
 	b.must(retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 		live, err := client.Get(b.ctx, b.registration("v.example.com").Name, metav1.GetOptions{})
@@ -101,9 +101,9 @@ func TestTenantOpensNothing(t *testing.T) {
 		"the status claims an opening before the manager starts": {nil, func(b *backend) {
 			if !b.down.Load() {
 				b.goes()
-				b.manager.stop()
+				b.stop()
 				b.claimOpen()
-				b.manager = b.env.manage(shortly)
+				b.manager = b.manage(shortly)
 			}
 			b.claimOpen()
 		}},
@@ -171,8 +171,8 @@ func TestTenantOpensNothing(t *testing.T) {
 // The manager cannot dial the pods, as with a NetworkPolicy, and API servers can: nothing is unreachable.
 func TestFailOpenUndialled(t *testing.T) {
 	b := newBackend(t, map[string]string{"fail-open-after": "30s"})
-	b.manager.stop()
-	b.manager = b.env.manage(cutOff, func(o *controller.Options) { o.Rollout.FailOpenDivisor = 30 })
+	b.stop()
+	b.manager = b.manage(cutOff, func(o *controller.Options) { o.Rollout.FailOpenDivisor = 30 })
 	b.looksFor(3*time.Second, func() {
 		if r := b.record(); r != nil && (r.UnreachableSince != nil || r.IsOpen()) {
 			t.Errorf("the record is %+v", r)
