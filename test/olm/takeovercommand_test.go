@@ -18,6 +18,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/calls"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/forms"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/olm/catalog"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/programs"
@@ -33,6 +34,7 @@ type underOLM struct {
 	load         *calls.Load
 	answer       calls.Outcome
 	before       map[string]string // its pods and registrations
+	stages       []forms.Stage
 }
 
 // The commands put the manager in the place of olm-operator, give the operators back, adopt them again, converge them, and
@@ -56,12 +58,14 @@ func takenOverAndBack(upgrade func(), operators ...*underOLM) {
 	admin.works("olm")
 	for _, o := range operators {
 		o.starts()
+		o.stage("olm-operator")
 	}
 
 	admin.takeover("plan")
 	admin.takeover("run", "--yes")
 	for _, o := range operators {
 		o.takeoverIs(o.csv, managerv1alpha1.TakeoverAdopted)
+		o.stage("adopted")
 		o.rotates(o.namespace, o.csv)
 		o.isUndisturbed("takeover and rotation")
 	}
@@ -70,6 +74,7 @@ func takenOverAndBack(upgrade func(), operators ...*underOLM) {
 	for _, o := range operators {
 		o.staysSucceeded(o.csv)
 		o.isUndisturbed("the return")
+		o.stage("back with olm-operator")
 		o.load.End(calls.Never)
 	}
 	for _, o := range operators {
@@ -83,6 +88,7 @@ func takenOverAndBack(upgrade func(), operators ...*underOLM) {
 		admin.takeover("converge", o.namespace+"/"+o.csv, "--yes")
 		o.load.GoesOn(o.answer)
 		o.haveRolledOut()
+		o.stage("converged")
 		o.before = o.identities()
 	}
 	admin.takeover("undo", "--yes")
@@ -90,6 +96,8 @@ func takenOverAndBack(upgrade func(), operators ...*underOLM) {
 		o.staysSucceeded(o.csv)
 		o.isUndisturbed("the return of what was converged")
 		o.load.End(calls.Never)
+		o.stage("back after converge")
+		o.writesForms()
 	}
 }
 
