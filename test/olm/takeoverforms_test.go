@@ -34,7 +34,7 @@ func (o *underOLM) writesForms() {
 	if !found {
 		return
 	}
-	_, after, _ := strings.Cut(rest, "\n## ")
+	_, after, _ := strings.Cut("\n"+rest, "\n## ")
 	text := before + "\n## " + o.namespace + "\n\n" + table
 	if after != "" {
 		text += "\n## " + after
