@@ -104,7 +104,7 @@ func (e *env) clean() {
 	e.must(olmClient.ClusterServiceVersions(e.namespace).DeleteCollection(e.ctx, metav1.DeleteOptions{}, all))
 	e.eventually("the ClusterServiceVersions no longer exist", func() (bool, any) {
 		left := slices.DeleteFunc(kube.List(e, olmClient.ClusterServiceVersions(e.namespace), all).Items, func(csv operatorsv1alpha1.ClusterServiceVersion) bool {
-			return csv.IsCopied() // of another test's operator: it is created again
+			return csv.IsCopied() // of another test's operator: it is recreated
 		})
 		return len(left) == 0, left
 	})
