@@ -26,11 +26,11 @@ func (o *options) addRun(cmd *cobra.Command) {
 }
 
 func (o *options) addManager(cmd *cobra.Command) {
-	cmd.Flags().Int32Var(&o.decisions.ManagerReplicas, "manager-replicas", 2, "replicas with which the manager starts")
+	addPositive(cmd.Flags(), &o.decisions.ManagerReplicas, "manager-replicas", 2, "replicas with which the manager starts")
 }
 
 func (o *options) addPace(cmd *cobra.Command) {
-	cmd.Flags().IntVar(&o.decisions.Concurrency, "concurrency", 4, "ClusterServiceVersions that change at the same time")
+	addPositive(cmd.Flags(), &o.decisions.Concurrency, "concurrency", 4, "ClusterServiceVersions that change at the same time")
 	cmd.Flags().DurationVar(&o.pace, "pace", time.Second, "time between the starts of two ClusterServiceVersions")
 }
 

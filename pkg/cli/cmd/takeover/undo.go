@@ -28,7 +28,7 @@ Afterwards, remove the manager: kubectl delete -k manifests/with-olm, then kubec
 	o.addPace(cmd)
 	o.addManager(cmd)
 	o.addExecution(cmd)
-	cmd.Flags().Int32Var(&o.decisions.OLMReplicas, "olm-replicas", 1, "replicas with which olm-operator starts")
+	addPositive(cmd.Flags(), &o.decisions.OLMReplicas, "olm-replicas", 1, "replicas with which olm-operator starts")
 	cmd.Flags().DurationVar(&o.decisions.Settle, "settle", 30*time.Second, "how long olm-operator must be available before the labels are removed")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		target, err := programs.connect()
