@@ -38,7 +38,7 @@ func (c TakeoverReader) Workloads(ctx context.Context, s *takeover.Snapshot) err
 			}
 			byNamespace[csv.Namespace] = workloads
 		}
-		csv.Deployments, csv.Objects = nil, nil
+		csv.Deployments, csv.Objects, csv.BudgetsUnread = nil, nil, workloads.budgetsUnread
 		for _, d := range workloads.deployments {
 			if !ownedBy(d.ObjectMeta, *csv) {
 				continue
@@ -109,6 +109,8 @@ type namespaceWorkloads struct {
 	deployments []appsv1.Deployment
 	others      []ownedObject
 	budgets     []policyv1.PodDisruptionBudget
+	// budgetsUnread is set if the user may not list the budgets.
+	budgetsUnread bool
 }
 
 type ownedObject struct {
@@ -140,14 +142,16 @@ func (c TakeoverReader) namespaceWorkloads(ctx context.Context, namespace string
 	if err == nil {
 		w.budgets = budgets.Items
 	}
+	w.budgetsUnread = apierrors.IsForbidden(err)
 	return w, utilerrors.FilterOut(err, apierrors.IsForbidden)
 }
 
-// blocking returns the PodDisruptionBudgets of the pods of a Deployment that allow no disruption.
+// blocking returns the PodDisruptionBudgets of the pods of a Deployment that allow no disruption. A budget with an empty
+// selector is for all pods of its namespace, and a budget without a selector for none.
 func (w *namespaceWorkloads) blocking(d appsv1.Deployment) []string {
 	return lists.FilterMap(w.budgets, func(b policyv1.PodDisruptionBudget) (string, bool) {
 		selector, err := metav1.LabelSelectorAsSelector(b.Spec.Selector)
-		return b.Name, err == nil && !selector.Empty() && selector.Matches(labels.Set(d.Spec.Template.Labels)) && b.Status.DisruptionsAllowed < 1
+		return b.Name, err == nil && selector.Matches(labels.Set(d.Spec.Template.Labels)) && b.Status.DisruptionsAllowed < 1
 	})
 }
 

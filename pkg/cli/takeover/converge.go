@@ -16,6 +16,7 @@ func NextConverge(o Options) NextFunc {
 		d := first(
 			s.mayConverge,
 			func() Decision { return s.unknownNames(o) },
+			func() Decision { return s.unreadBudgets(selected) },
 			func() Decision { return s.endConverged(selected) },
 			func() Decision { return s.convergeNext(selected, o, now) },
 		)
@@ -49,6 +50,15 @@ func (s *Snapshot) unknownNames(o Options) Decision {
 		}
 	}
 	return Decision{}
+}
+
+// unreadBudgets blocks converge if it does not know whether pods may be replaced.
+func (s *Snapshot) unreadBudgets(selected []CSV) Decision {
+	unread := lists.Filter(selected, func(c CSV) bool { return c.BudgetsUnread && s.StateOf(c) == Adopted && len(c.Deployments) > 0 })
+	if len(unread) == 0 {
+		return Decision{}
+	}
+	return blocked("you may not list poddisruptionbudgets in namespace %s, so %s is not restarted: grant the permission list, then run this command again", unread[0].Namespace, unread[0])
 }
 
 // endConverged removes the order of the CSVs that have the manager's own form.
@@ -93,7 +103,7 @@ func (c CSV) unready() string {
 		if d.Available < d.Replicas {
 			return fmt.Sprintf("Deployment %s has %d of %d replicas available", d.Name, d.Available, d.Replicas)
 		}
-		if len(d.Budgets) > 0 {
+		if d.Replicas > 0 && len(d.Budgets) > 0 {
 			return fmt.Sprintf("PodDisruptionBudget %s allows no disruption of Deployment %s", strings.Join(d.Budgets, ", "), d.Name)
 		}
 	}

@@ -82,6 +82,8 @@ type CSV struct {
 	HasRollout  bool
 	Report      Report
 	Deployments []Deployment
+	// BudgetsUnread is set if the user may not list the PodDisruptionBudgets of the namespace.
+	BudgetsUnread bool
 	// Objects are what the manager adopts: Deployments, Services, Secrets, registrations, definitions with a conversion.
 	Objects []Object
 	// Changes are what run changes in them, in the ClusterServiceVersion and in its WebhookRollout.
