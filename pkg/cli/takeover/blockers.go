@@ -41,10 +41,10 @@ func (s *Snapshot) Blockers(acceptEdits bool) []Blocker {
 	return all
 }
 
-// hasBegun reports whether a CSV has an order, or the manager runs in the place of olm-operator. A user may stop
-// olm-operator before.
+// hasBegun reports whether olm-operator does not run, and a CSV has an order or the manager runs. While olm-operator runs,
+// a label is that of a previous takeover, or of a run that has changed nothing else.
 func (s *Snapshot) hasBegun() bool {
-	return s.ordered() > 0 || s.OLM != nil && !s.OLM.Runs() && s.Manager.Runs()
+	return s.OLM != nil && !s.OLM.Runs() && (s.ordered() > 0 || s.Manager.Runs())
 }
 
 func (s *Snapshot) blockingPrograms() []Blocker {

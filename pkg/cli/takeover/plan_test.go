@@ -38,11 +38,17 @@ func TestBlockers(t *testing.T) {
 		"an edited registration": {func(s *Snapshot) {
 			s.CSVs[0].EditedRegistrations = []Edit{{Object{Name: "v"}, []string{"kubectl-edit"}}}
 		}, "HandEdited"},
-		"another form":              {func(s *Snapshot) { s.CSVs[0].Deployments[0].OtherForm = true }, "OtherForm"},
-		"a missing permission":      {func(s *Snapshot) { s.Missing = []Permission{{"patch", "deployments/scale.apps", "olm"}} }, "PermissionMissing"},
-		"a failed CSV during a run": {func(s *Snapshot) { s.CSVs[0].Phase, s.CSVs[1].Order = "Failed", GivenBack }, ""},
-		"a failed CSV, and olm-operator stopped by the user": {func(s *Snapshot) { s.OLM.Replicas, s.OLM.Pods, s.CSVs[0].Phase = 0, nil, "Failed" }, "CSVNotSucceeded"},
-		"stopped by the user":                                {func(s *Snapshot) { s.OLM.Replicas, s.OLM.Pods, s.OLM.ScaledBy = 0, nil, "Argo CD" }, ""},
+		"another form":         {func(s *Snapshot) { s.CSVs[0].Deployments[0].OtherForm = true }, "OtherForm"},
+		"a missing permission": {func(s *Snapshot) { s.Missing = []Permission{{"patch", "deployments/scale.apps", "olm"}} }, "PermissionMissing"},
+		"a failed CSV during a run": {func(s *Snapshot) {
+			s.OLM.Replicas, s.OLM.Pods, s.CSVs[0].Phase, s.CSVs[1].Order = 0, nil, "Failed", GivenBack
+		}, ""},
+		"a failed CSV, and a label while olm-operator runs":        {func(s *Snapshot) { s.CSVs[0].Phase, s.CSVs[1].Order = "Failed", GivenBack }, "CSVNotSucceeded"},
+		"a failed CSV, and a label while olm-operator ends":        {func(s *Snapshot) { s.OLM.Replicas, s.CSVs[0].Phase, s.CSVs[1].Order = 0, "Failed", GivenBack }, "CSVNotSucceeded"},
+		"an old version, and a label while olm-operator runs":      {func(s *Snapshot) { s.OLMVersion, s.CSVs[1].Order = "v0.20.0", Held }, "OLMVersionTooOld"},
+		"another client scales, and a label of an unknown meaning": {func(s *Snapshot) { s.OLM.ScaledBy, s.CSVs[1].Order = "Argo CD", "later" }, "OLMScaledByOthers"},
+		"a failed CSV, and olm-operator stopped by the user":       {func(s *Snapshot) { s.OLM.Replicas, s.OLM.Pods, s.CSVs[0].Phase = 0, nil, "Failed" }, "CSVNotSucceeded"},
+		"stopped by the user": {func(s *Snapshot) { s.OLM.Replicas, s.OLM.Pods, s.OLM.ScaledBy = 0, nil, "Argo CD" }, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := withOLM()
