@@ -46,7 +46,8 @@ func (l *labeller) remove(ctx context.Context, k kind, o drift.Object, label str
 	}
 }
 
-// write is a patch for the object with the uid that was read. Other changes since then do not matter.
+// write is a patch for the object as it was read. A patch for an older state would count as a repair although no client
+// removed the label.
 func (l *labeller) write(ctx context.Context, k kind, o drift.Object, labels map[string]any) {
 	if len(labels) == 0 || o.GetDeletionTimestamp() != nil {
 		return
@@ -60,12 +61,14 @@ func (l *labeller) write(ctx context.Context, k kind, o drift.Object, labels map
 		l.loop.AddAfter(l.object, max(until.Sub(l.now()), time.Second))
 		return
 	}
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": o.GetUID(), "labels": labels}})
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": o.GetUID(), "resourceVersion": o.GetResourceVersion(), "labels": labels}})
 	if err == nil {
 		_, err = l.Metadata.Resource(k.gvr()).Namespace(o.GetNamespace()).Patch(ctx, o.GetName(), types.MergePatchType, patch, metav1.PatchOptions{FieldManager: wellknown.FieldManagerComponents})
 	}
 	switch {
-	case apierrors.IsNotFound(err), apierrors.IsConflict(err): // it is deleted, or was recreated: an event follows
+	case apierrors.IsNotFound(err): // an event follows
+	case apierrors.IsConflict(err) && !write.IsDenied(err):
+		l.loop.AddAfter(l.object, time.Second) // a change of other fields is no event for the labels
 	case err != nil:
 		if write.IsRefused(err) {
 			l.problems = append(l.problems, fmt.Sprintf("%s cannot be labelled: %s", object.Title, write.Text(err)))
