@@ -135,7 +135,6 @@ func stopConverting(e *env) {
 		return
 	}
 	e.ctx = context.WithoutCancel(e.ctx)
-	definitions := dynamicClient.Resource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"})
 	name := convert.Resource + "." + convert.V1.Group
-	kube.Patch(e, definitions, name, types.MergePatchType, []byte(`{"spec":{"conversion":{"strategy":"None","webhook":null}}}`))
+	kube.Patch(e, dynamicClient.Resource(definitions), name, types.MergePatchType, []byte(`{"spec":{"conversion":{"strategy":"None","webhook":null}}}`))
 }

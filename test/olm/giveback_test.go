@@ -11,6 +11,7 @@ import (
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/calls"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
@@ -70,7 +71,7 @@ func (e *env) takeoverIs(csv string, form managerv1alpha1.TakeoverForm) {
 	})
 }
 
-// identities are the uids and restarts of the pods, and the uids of Deployments and registrations.
+// identities are the uids and restarts of the pods, and the uids of Deployments, registrations and owned CRDs.
 func (e *env) identities() map[string]string {
 	e.Helper()
 	all, everything := map[string]string{}, metav1.ListOptions{}
@@ -90,6 +91,16 @@ func (e *env) identities() map[string]string {
 	}
 	for _, c := range kube.List(e, kubeClient.AdmissionregistrationV1().ValidatingWebhookConfigurations(), owned).Items {
 		all["ValidatingWebhookConfiguration "+c.Name] = string(c.UID)
+	}
+	for _, csv := range kube.List(e, olmClient.ClusterServiceVersions(e.namespace), everything).Items {
+		if csv.IsCopied() {
+			continue
+		}
+		for _, name := range csvspec.OwnedCRDs(&csv) {
+			crd, err := dynamicClient.Resource(definitions).Get(e.ctx, name, metav1.GetOptions{})
+			e.must(err)
+			all["CustomResourceDefinition "+name] = string(crd.GetUID())
+		}
 	}
 	return all
 }

@@ -59,6 +59,8 @@ func connect() (err error) {
 	return err
 }
 
+var definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+
 // env is a Namespace of a test, with its OperatorGroup, its catalog and its Subscriptions.
 type env struct {
 	*testing.T
@@ -127,7 +129,7 @@ func (e *env) removeNamespace(name string) {
 // removeDefinitions deletes the CustomResourceDefinitions of the catalog's operators, as a user does who needs them no more.
 func (e *env) removeDefinitions() {
 	e.Helper()
-	client := dynamicClient.Resource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"})
+	client := dynamicClient.Resource(definitions)
 	for _, p := range e.packages {
 		for _, b := range p.Bundles {
 			for _, crd := range b.CSV.Spec.CustomResourceDefinitions.Owned {

@@ -69,6 +69,7 @@ func takenOverAndBack(upgrade func(), operators ...*underOLM) {
 		o.rotates(o.namespace, o.csv)
 		o.isUndisturbed("takeover and rotation")
 	}
+	admin.runs("doctor")
 	upgrade()
 	admin.takeover("undo", "--yes")
 	for _, o := range operators {
@@ -104,11 +105,16 @@ func takenOverAndBack(upgrade func(), operators ...*underOLM) {
 // takeover runs a command with which an administrator takes the place of olm-operator.
 func (e *env) takeover(arguments ...string) {
 	e.Helper()
+	e.runs(append([]string{"takeover"}, arguments...)...)
+}
+
+// runs runs a command of the plugin, which exits with 0.
+func (e *env) runs(arguments ...string) {
+	e.Helper()
 	program, err := programs.Path("kubectl-webhooks")
 	e.must(err)
-	command := exec.CommandContext(e.ctx, program, append([]string{"takeover"}, arguments...)...)
-	output, err := command.CombinedOutput()
-	e.Logf("takeover %s:\n%s", strings.Join(arguments, " "), output)
+	output, err := exec.CommandContext(e.ctx, program, arguments...).CombinedOutput()
+	e.Logf("%s:\n%s", strings.Join(arguments, " "), output)
 	e.must(err)
 }
 
