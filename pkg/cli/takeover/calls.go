@@ -48,7 +48,7 @@ type Watcher struct {
 
 // NewWatcher compares two readings before the first change. timeouts are those of the calls, by webhook.
 func NewWatcher(first, second Reading, timeouts map[string]time.Duration) *Watcher {
-	w := &Watcher{FailedBefore: map[string]bool{}, last: second, slow: newSlowness(timeouts)}
+	w := &Watcher{FailedBefore: map[string]bool{}, last: second.Since(first), slow: newSlowness(timeouts)}
 	w.slow.before = shares(w.slow.count(first, second))
 	for webhook := range increments(first, second, failed) {
 		w.FailedBefore[webhook] = true
@@ -64,7 +64,7 @@ func NewWatcher(first, second Reading, timeouts map[string]time.Duration) *Watch
 func (w *Watcher) Failures(now Reading) []string {
 	counts := increments(w.last, now, failed)
 	slower := w.slow.add(w.slow.count(w.last, now))
-	w.last = now
+	w.last = now.Since(w.last)
 	var all []string
 	for _, webhook := range slices.Sorted(maps.Keys(counts)) {
 		if !w.FailedBefore[webhook] {
@@ -81,13 +81,26 @@ func (w *Watcher) Failures(now Reading) []string {
 
 func failed(c Calls) map[string]float64 { return c.Failed }
 
-// increments returns by how much counters have increased. An API server that restarts begins with 0.
+// Since adds the counters of the API servers that were read before and cannot be read now.
+func (r Reading) Since(before Reading) Reading {
+	servers := maps.Clone(before.Servers)
+	if servers == nil {
+		servers = map[string]Calls{}
+	}
+	maps.Copy(servers, r.Servers)
+	return Reading{Servers: servers, Problems: r.Problems}
+}
+
+// increments returns by how much counters have increased. What an API server counted before its first reading is unknown.
 func increments(before, now Reading, of func(Calls) map[string]float64) map[string]float64 {
 	all := map[string]float64{}
 	for server, calls := range now.Servers {
 		previous, known := before.Servers[server]
 		if !known {
 			continue
+		}
+		if calls.restartedSince(previous) {
+			previous = Calls{}
 		}
 		for webhook, count := range of(calls) {
 			if was := of(previous)[webhook]; count > was {
@@ -96,6 +109,19 @@ func increments(before, now Reading, of func(Calls) map[string]float64) map[stri
 		}
 	}
 	return all
+}
+
+// restartedSince reports whether the API server has restarted: then its counters began with 0.
+func (c Calls) restartedSince(previous Calls) bool {
+	isLower := func(was, now map[string]float64) bool {
+		for webhook, count := range was {
+			if now[webhook] < count {
+				return true
+			}
+		}
+		return false
+	}
+	return isLower(previous.Count, c.Count) || isLower(previous.Failed, c.Failed)
 }
 
 // Slowest returns the webhook with the highest mean duration of calls between two readings, in seconds. The name is empty

@@ -120,9 +120,21 @@ func TestWatcher(t *testing.T) {
 	w := NewWatcher(reading(map[string]float64{"old": 1, "v": 7}, nil), reading(map[string]float64{"old": 2, "v": 7}, map[string]string{"broken": "m"}), nil)
 	installtest.None(t, "what failed before", w.Failures(reading(map[string]float64{"old": 9, "v": 7}, map[string]string{"broken": "m"})))
 	installtest.Same(t, "a failed call, and a problem", []string{"2 calls of webhook v failed", "other: no endpoint"},
-		w.Failures(reading(map[string]float64{"v": 9}, map[string]string{"other": "no endpoint"})))
-	installtest.None(t, "after a restart of the API server", w.Failures(reading(map[string]float64{"v": 1}, nil)))
+		w.Failures(reading(map[string]float64{"old": 9, "v": 9}, map[string]string{"other": "no endpoint"})))
+	installtest.Same(t, "a failed call after a restart of the API server", []string{"1 calls of webhook v failed"}, w.Failures(reading(map[string]float64{"v": 1}, nil)))
 	installtest.Same(t, "the first call that fails", []string{"1 calls of webhook new failed"}, w.Failures(reading(map[string]float64{"v": 1, "new": 1}, nil)))
+	installtest.None(t, "while the API server cannot be read", w.Failures(Reading{}))
+	installtest.Same(t, "calls that failed in the meantime", []string{"3 calls of webhook v failed"}, w.Failures(reading(map[string]float64{"v": 4, "new": 1}, nil)))
+}
+
+// The first reading of an API server after the first change is what later ones are compared with.
+func TestWatcherOfAnotherServer(t *testing.T) {
+	w := NewWatcher(Reading{Servers: map[string]Calls{"a": {Failed: map[string]float64{"v": 1}}}}, Reading{}, nil)
+	both := func(a, b float64) Reading {
+		return Reading{Servers: map[string]Calls{"a": {Failed: map[string]float64{"v": a}}, "b": {Failed: map[string]float64{"v": b}}}}
+	}
+	installtest.Same(t, "since the first of two readings", []string{"1 calls of webhook v failed"}, w.Failures(both(2, 5)))
+	installtest.Same(t, "since the server is known", []string{"2 calls of webhook v failed"}, w.Failures(both(2, 7)))
 }
 
 func TestSlowest(t *testing.T) {

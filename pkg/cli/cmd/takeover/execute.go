@@ -80,7 +80,8 @@ func (e *execution) step(ctx context.Context) (takeover.Decision, error) {
 	if err := e.Workloads(ctx, &snapshot); err != nil {
 		return takeover.Decision{}, err
 	}
-	d := e.next(&snapshot, time.Now())
+	now := time.Now()
+	d := takeover.Paced(e.next(&snapshot, now), e.ordered, now, e.pace)
 	if err := e.measured.check(ctx, len(d.Writes) > 0 || d.Done); err != nil {
 		return d, err
 	}
@@ -106,10 +107,8 @@ func (e *execution) write(ctx context.Context, all []takeover.Write) error {
 		return fmt.Errorf("%s: %d attempts had no effect: another client, or admission, reverts it; see the managedFields of the object", all[0], maxRepeats)
 	}
 	for _, w := range all {
-		if begins(w) {
-			if err := e.keepPace(ctx); err != nil {
-				return err
-			}
+		if w.Begins() {
+			e.ordered = time.Now()
 		}
 		e.progress.End()
 		e.out.Printf("%s %s\n", time.Now().Format(time.TimeOnly), w)
@@ -117,23 +116,6 @@ func (e *execution) write(ctx context.Context, all []takeover.Write) error {
 			return err
 		}
 	}
-	return nil
-}
-
-// begins reports whether the manager begins to change the objects of a CSV after a write.
-func begins(w takeover.Write) bool {
-	o := takeover.Order(w.Value)
-	return w.Verb == takeover.SetOrder && (o == takeover.Held || o == takeover.Converge || o == takeover.GiveBack)
-}
-
-// keepPace waits until the pace allows to change another CSV.
-func (e *execution) keepPace(ctx context.Context) error {
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(time.Until(e.ordered.Add(e.pace))):
-	}
-	e.ordered = time.Now()
 	return nil
 }
 

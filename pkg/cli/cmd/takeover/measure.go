@@ -3,6 +3,7 @@ package takeover
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,6 +20,7 @@ type measurement struct {
 	first   takeover.Reading
 	last    takeover.Reading
 	read    time.Time
+	missing []string // what the last reading did not contain
 }
 
 // measureInterval is the longest time between two readings of the metrics and of the registrations.
@@ -26,19 +28,16 @@ const measureInterval = 10 * time.Second
 
 // begin finds the webhooks whose calls fail before the first change.
 func (m *measurement) begin(ctx context.Context, observe time.Duration) error {
-	first, notChecked, err := m.reading(ctx)
+	first, err := m.reading(ctx)
 	if err != nil {
 		return err
-	}
-	for _, line := range notChecked {
-		m.out.Printf("Not checked: %s\n", line)
 	}
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-time.After(observe):
 	}
-	second, _, err := m.reading(ctx)
+	second, err := m.reading(ctx)
 	if err != nil {
 		return err
 	}
@@ -46,7 +45,7 @@ func (m *measurement) begin(ctx context.Context, observe time.Duration) error {
 	if err != nil {
 		return err
 	}
-	m.watcher, m.first, m.last, m.read = takeover.NewWatcher(first, second, timeouts), second, second, time.Now()
+	m.watcher, m.first, m.last, m.read = takeover.NewWatcher(first, second, timeouts), second.Since(first), second.Since(first), time.Now()
 	return nil
 }
 
@@ -55,31 +54,42 @@ func (m *measurement) check(ctx context.Context, now bool) error {
 	if !now && time.Since(m.read) < measureInterval {
 		return nil
 	}
-	reading, _, err := m.reading(ctx)
+	reading, err := m.reading(ctx)
 	if err != nil {
 		return err
 	}
-	m.last, m.read = reading, time.Now()
+	m.last, m.read = reading.Since(m.last), time.Now()
 	if failures := m.watcher.Failures(reading); len(failures) > 0 {
 		return fmt.Errorf("stopped, because calls of webhooks fail, or are slow, that were not before: %s. Find the cause with kubectl webhooks doctor; then run the command again, or takeover undo", strings.Join(failures, "; "))
 	}
 	return nil
 }
 
-func (m *measurement) reading(ctx context.Context) (takeover.Reading, []string, error) {
+// reading prints what it does not contain, when that changes.
+func (m *measurement) reading(ctx context.Context) (takeover.Reading, error) {
 	servers, notChecked, err := m.Calls(ctx)
 	if err != nil {
-		return takeover.Reading{}, nil, err
+		return takeover.Reading{}, err
 	}
 	snapshot, err := m.Snapshot(ctx)
 	if err != nil {
-		return takeover.Reading{}, nil, err
+		return takeover.Reading{}, err
 	}
 	if err := m.Workloads(ctx, &snapshot); err != nil {
-		return takeover.Reading{}, nil, err
+		return takeover.Reading{}, err
 	}
 	more, err := m.Registrations(ctx, &snapshot, time.Now())
-	return takeover.Reading{Servers: servers, Problems: takeover.ProblemsOf(&snapshot)}, append(notChecked, more...), err
+	m.report(append(notChecked, more...))
+	return takeover.Reading{Servers: servers, Problems: takeover.ProblemsOf(&snapshot)}, err
+}
+
+func (m *measurement) report(notChecked []string) {
+	for _, line := range notChecked {
+		if !slices.Contains(m.missing, line) {
+			m.out.Printf("Not checked: %s\n", line)
+		}
+	}
+	m.missing = notChecked
 }
 
 // print writes what was measured.
