@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+	"time"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -52,6 +53,14 @@ func TestDrillEqualsARestart(t *testing.T) {
 					}
 				}
 			}
+			operators[0].eventually("the operators return when their ReplicaSets are changed", func() (bool, any) {
+				missing := int32(0)
+				for _, e := range operators {
+					triesAgain(e)
+					missing += missingPods(e, types.NamespacedName{Namespace: e.namespace, Name: "hook"}, lost)
+				}
+				return missing == 0, missing
+			})
 			returnsAsPredicted(operators[0], nil, lost)
 		})
 	}
@@ -109,19 +118,39 @@ func returnsAsPredicted(e *env, never sets.Set[types.NamespacedName], lost sets.
 			continue
 		}
 		e.eventually(fmt.Sprintf("Deployment %s returns, as predicted", name), func() (bool, any) {
-			pods := replacements(e, name, lost)
-			return int32(installtest.Count(pods, isReady)) == *d.Spec.Replicas, len(pods)
+			missing := missingPods(e, name, lost)
+			return missing == 0, missing
 		})
 	}
+	before := map[types.NamespacedName]int32{}
 	for name := range never {
-		before := refusals(e, name.Namespace)
+		before[name] = refusals(e, name.Namespace)
+	}
+	for name := range never {
 		e.eventually(fmt.Sprintf("pods of Deployment %s are refused three times more, as predicted", name), func() (bool, any) {
 			now := refusals(e, name.Namespace)
-			return now >= before+3, now
+			return now >= before[name]+3, now
 		})
 		if pods := replacements(e, name, lost); len(pods) > 0 {
 			e.Errorf("Deployment %s was predicted not to return, and has %d pods", name, len(pods))
 		}
+	}
+}
+
+// missingPods is the number of pods of a Deployment that have no ready replacement.
+func missingPods(e *env, deployment types.NamespacedName, lost sets.Set[types.UID]) int32 {
+	e.Helper()
+	d := kube.Get(e, kubeClient.AppsV1().Deployments(deployment.Namespace), deployment.Name)
+	return *d.Spec.Replicas - int32(installtest.Count(replacements(e, deployment, lost), isReady))
+}
+
+// triesAgain changes the ReplicaSets of a Namespace. The ReplicaSet controller waits twice as long after each refusal, but not
+// after a change.
+func triesAgain(e *env) {
+	e.Helper()
+	replicaSets := kubeClient.AppsV1().ReplicaSets(e.namespace)
+	for _, r := range kube.List(e, replicaSets, metav1.ListOptions{}).Items {
+		kube.Patch(e, replicaSets, r.Name, types.MergePatchType, fmt.Appendf(nil, `{"metadata":{"annotations":{"tried-at":%q}}}`, time.Now()))
 	}
 }
 
