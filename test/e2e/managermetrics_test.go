@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/tools/portforward"
 	"k8s.io/client-go/transport/spdy"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
@@ -115,6 +116,7 @@ func TestMonitoring(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
 	csv := hookCSV("hook.v1", server("hook"))
+	csv.Annotations = map[string]string{wellknown.AnnotationFailOpenAfter: "30s", wellknown.AnnotationFailOpenFor: "10m"} // these webhooks have metrics of their own
 	e.create(csv)
 	e.succeeds(csv.Name)
 	exposed := map[string]bool{}
