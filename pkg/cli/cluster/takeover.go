@@ -135,7 +135,7 @@ func (c TakeoverReader) versions(ctx context.Context, s *takeover.Snapshot) ([]o
 		name := types.NamespacedName{Namespace: csv.Namespace, Name: csv.Name}
 		report, exists := reports[name]
 		s.CSVs = append(s.CSVs, takeover.CSV{
-			NamespacedName: name, Phase: string(csv.Status.Phase), Cause: csvstatus.Explained(csv.Status), Order: takeover.Order(csv.Labels[wellknown.LabelTakeover]),
+			NamespacedName: name, Phase: string(csv.Status.Phase), Cause: csvstatus.Explained(csv.Status), Order: takeover.OrderOf(&csv),
 			HasRollout: exists, Report: report,
 		})
 	}

@@ -33,13 +33,20 @@ func (s *Snapshot) twoPrograms() Decision {
 	}
 }
 
-// orderAll gives every CSV an order before the manager starts. A CSV without an order would be brought into the
-// manager's form at once. After the start, a CSV without an order is a new one, or converged.
+// orderAll gives every CSV the order given-back before the manager starts, except what the manager has changed. With
+// another order, or none, the manager would begin with all of them at once.
 func (s *Snapshot) orderAll() Decision {
 	if s.Manager.Runs() {
 		return Decision{}
 	}
-	return writes(lists.FilterMap(s.CSVs, func(c CSV) (Write, bool) { return order(c.NamespacedName, GivenBack), !isOrdered(c) })...)
+	return writes(lists.FilterMap(s.CSVs, func(c CSV) (Write, bool) {
+		return order(c.NamespacedName, GivenBack), c.Order != GivenBack && !s.isChanged(c)
+	})...)
+}
+
+// isChanged reports whether the manager has changed the objects of a CSV, and has not given them back.
+func (s *Snapshot) isChanged(c CSV) bool {
+	return !s.OLM.Runs() && c.HasRollout && c.Report.Form != FormGivenBack
 }
 
 func (s *Snapshot) adopt(o Options) Decision {

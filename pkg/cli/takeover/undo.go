@@ -15,6 +15,7 @@ func Undo(o Options) NextFunc {
 			return blocked("no Deployment olm-operator exists: install OLM with 0 replicas of olm-operator, then run this command again")
 		}
 		d := first(
+			s.correctOrders,
 			func() Decision { return s.giveBack(o) },
 			s.releaseDefinitions,
 			func() Decision { return stopped(s.Manager) },
@@ -27,6 +28,14 @@ func Undo(o Options) NextFunc {
 			return s.StateOf(c) == ReadyForOLM || s.StateOf(c) == Unmanaged || !isOrdered(c) && s.OLM.Runs()
 		})
 	}
+}
+
+// correctOrders changes the order given-back of a CSV that is not given back, before the manager starts and reports that
+// it is.
+func (s *Snapshot) correctOrders() Decision {
+	return writes(lists.FilterMap(s.CSVs, func(c CSV) (Write, bool) {
+		return order(c.NamespacedName, GiveBack), c.Order == GivenBack && s.isChanged(c)
+	})...)
 }
 
 // giveBack decides until the manager writes nothing any more. olm-operator does not run meanwhile.
