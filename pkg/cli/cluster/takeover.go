@@ -136,8 +136,11 @@ func (c TakeoverReader) versions(ctx context.Context, s *takeover.Snapshot) ([]o
 		report, exists := reports[name]
 		s.CSVs = append(s.CSVs, takeover.CSV{
 			NamespacedName: name, Phase: string(csv.Status.Phase), Cause: csvstatus.Explained(csv.Status), Order: takeover.OrderOf(&csv),
-			HasRollout: exists, Report: report,
+			UnknownLabel: takeover.HasUnknownLabel(&csv), HasRollout: exists, Report: report,
 		})
+	}
+	if err := c.managersForms(ctx, s); err != nil {
+		return nil, err
 	}
 	slices.SortFunc(s.CSVs, func(a, b takeover.CSV) int {
 		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))

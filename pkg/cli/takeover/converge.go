@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 )
 
@@ -15,7 +17,7 @@ func NextConverge(o Options) NextFunc {
 		selected := s.selected(o)
 		d := first(
 			s.mayConverge,
-			func() Decision { return s.unknownNames(o) },
+			func() Decision { return s.unknownNames(o.Names) },
 			func() Decision { return s.unreadBudgets(selected) },
 			func() Decision { return s.endConverged(selected) },
 			func() Decision { return s.convergeNext(selected, o, now) },
@@ -43,8 +45,8 @@ func (s *Snapshot) mayConverge() Decision {
 	}
 }
 
-func (s *Snapshot) unknownNames(o Options) Decision {
-	for _, name := range o.Names {
+func (s *Snapshot) unknownNames(all []types.NamespacedName) Decision {
+	for _, name := range all {
 		if s.find(name) == nil {
 			return blocked("ClusterServiceVersion %s does not exist: list them with takeover status", name)
 		}

@@ -22,6 +22,8 @@ type Options struct {
 	Window *Window
 	// Names are the CSVs that converge changes; none for all.
 	Names []types.NamespacedName
+	// Accepted are the CSVs for which undo does not wait.
+	Accepted []types.NamespacedName
 }
 
 // Decision is what a command does next. Exactly one of Writes, Wait, Blocked and Done is set.

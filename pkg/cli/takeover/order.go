@@ -20,3 +20,9 @@ const (
 
 // OrderOf returns the order of a CSV. A value that the manager does not know is none.
 func OrderOf(csv metav1.Object) Order { return Order(csvspec.TakeoverOrder(csv)) }
+
+// HasUnknownLabel reports whether the label of a CSV has a value that the manager does not know.
+func HasUnknownLabel(csv metav1.Object) bool {
+	_, labelled := csv.GetLabels()[wellknown.LabelTakeover]
+	return labelled && OrderOf(csv) == ""
+}

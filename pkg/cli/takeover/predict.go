@@ -42,7 +42,7 @@ func (s *Snapshot) Apply(w Write) {
 	switch w.Verb {
 	case SetOrder:
 		if c := s.csv(w.Object); c != nil {
-			c.Order = Order(w.Value)
+			c.Order, c.UnknownLabel = Order(w.Value), false
 		}
 	case Scale:
 		for _, p := range []*Program{s.OLM, s.Manager} {
@@ -87,7 +87,7 @@ func (c *CSV) settle(managed bool) {
 		c.Deployments = slices.Clone(c.Deployments)
 		c.Deployments[i].Available, c.Deployments[i].Budgets = c.Deployments[i].Replicas, nil
 	}
-	if !managed {
+	if !managed || c.Order == GivenBack {
 		return
 	}
 	c.HasRollout = true
@@ -98,8 +98,8 @@ func (c *CSV) settle(managed bool) {
 		}
 	case Converge:
 		c.Report = Report{Form: FormConverged}
-	case GiveBack, GivenBack:
-		c.Report = Report{Form: FormGivenBack}
+	case GiveBack:
+		c.Report, c.InManagersForm = Report{Form: FormGivenBack}, false
 	default:
 		c.Report = Report{}
 	}

@@ -14,6 +14,8 @@ const (
 	FormAdopted   = managerv1alpha1.TakeoverAdopted
 	FormConverged = managerv1alpha1.TakeoverConverged
 	FormGivenBack = managerv1alpha1.TakeoverGivenBack
+
+	formGivingBack = managerv1alpha1.TakeoverGivingBack
 )
 
 // Report is status.takeover of a WebhookRollout. It is the zero value if the WebhookRollout does not have it.

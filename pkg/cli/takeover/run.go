@@ -33,20 +33,21 @@ func (s *Snapshot) twoPrograms() Decision {
 	}
 }
 
-// orderAll gives every CSV the order given-back before the manager starts, except what the manager has changed. With
-// another order, or none, the manager would begin with all of them at once.
+// orderAll gives every CSV the order given-back before the manager starts. With another order, or none, the manager would
+// begin with all of them at once.
 func (s *Snapshot) orderAll() Decision {
 	if s.Manager.Runs() {
 		return Decision{}
 	}
 	return writes(lists.FilterMap(s.CSVs, func(c CSV) (Write, bool) {
-		return order(c.NamespacedName, GivenBack), c.Order != GivenBack && !s.isChanged(c)
+		return order(c.NamespacedName, GivenBack), c.Order != GivenBack && !s.keepsOrder(c)
 	})...)
 }
 
-// isChanged reports whether the manager has changed the objects of a CSV, and has not given them back.
-func (s *Snapshot) isChanged(c CSV) bool {
-	return !s.OLM.Runs() && c.HasRollout && c.Report.Form != FormGivenBack
+// keepsOrder reports whether the manager has changed the objects of a CSV, and either they have its own form, or the label
+// alone shows the change. Then the label stays.
+func (s *Snapshot) keepsOrder(c CSV) bool {
+	return !s.OLM.Runs() && c.isChanged() && (c.Order == "" || c.Report.Form == FormGivenBack)
 }
 
 func (s *Snapshot) adopt(o Options) Decision {

@@ -78,6 +78,10 @@ type CSV struct {
 	// Cause is the reason and the message of the phase.
 	Cause string
 	Order Order
+	// UnknownLabel is set if the label has a value that is no order.
+	UnknownLabel bool
+	// InManagersForm is set if a Deployment is in the manager's own form, and is not given back.
+	InManagersForm bool
 	// HasRollout is set if a WebhookRollout exists, Report is its status.takeover.
 	HasRollout  bool
 	Report      Report
@@ -144,6 +148,9 @@ func (s *Snapshot) find(name types.NamespacedName) *CSV {
 
 // isOrdered reports whether a CSV has an order.
 func isOrdered(c CSV) bool { return c.Order != "" }
+
+// isLabelled reports whether a CSV has the label, with any value.
+func isLabelled(c CSV) bool { return isOrdered(c) || c.UnknownLabel }
 
 // ordered returns the number of CSVs with an order.
 func (s *Snapshot) ordered() int { return len(lists.Filter(s.CSVs, isOrdered)) }

@@ -35,7 +35,7 @@ func (s *Snapshot) StateOf(c CSV) State {
 		}
 		return Unmanaged
 	}
-	if c.Order == "" && !s.Manager.Runs() && !c.HasRollout {
+	if c.Order == "" && !s.Manager.Runs() && !c.isChanged() {
 		return Unmanaged
 	}
 	return c.state()
@@ -48,7 +48,7 @@ func (c CSV) state() State {
 		return ReadyForOLM
 	case c.Order == GiveBack:
 		return GivingBack
-	case c.Order == "" && c.HasRollout, c.Report.Form == FormConverged:
+	case c.Order == "" && (c.HasRollout || c.InManagersForm), c.Report.Form == FormConverged:
 		return Converged
 	case c.Order == Converge:
 		return Converging

@@ -1,6 +1,7 @@
 package takeover
 
 import (
+	"fmt"
 	"strings"
 	"time"
 
@@ -15,57 +16,93 @@ func Undo(o Options) NextFunc {
 			return blocked("no Deployment olm-operator exists: install OLM with 0 replicas of olm-operator, then run this command again")
 		}
 		d := first(
-			s.correctOrders,
+			func() Decision { return s.unknownNames(o.Accepted) },
+			func() Decision { return s.startedTooEarly(o) },
 			func() Decision { return s.giveBack(o) },
 			s.releaseDefinitions,
 			func() Decision { return stopped(s.Manager) },
 			s.deletePolicies,
 			func() Decision { return s.startOLM(o, now) },
-			s.removeOrders,
+			func() Decision { return s.removeOrders(o) },
 			s.deleteRollouts,
 		)
 		return s.counted(orDone(d), func(c CSV) bool {
-			return s.StateOf(c) == ReadyForOLM || s.StateOf(c) == Unmanaged || !isOrdered(c) && s.OLM.Runs()
+			if s.OLM.Runs() {
+				return !isLabelled(c)
+			}
+			return s.StateOf(c) == ReadyForOLM || !s.isLeft(c, o)
 		})
 	}
 }
 
-// correctOrders changes the order given-back of a CSV that is not given back, before the manager starts and reports that
-// it is.
-func (s *Snapshot) correctOrders() Decision {
-	return writes(lists.FilterMap(s.CSVs, func(c CSV) (Write, bool) {
-		return order(c.NamespacedName, GiveBack), c.Order == GivenBack && s.isChanged(c)
-	})...)
+// startedTooEarly blocks undo while olm-operator runs next to what is not given back. The command does not stop it: another
+// client started it, and may start it again.
+func (s *Snapshot) startedTooEarly(o Options) Decision {
+	early := lists.Filter(s.CSVs, func(c CSV) bool { return c.HasRollout && c.isChanged() && !o.accepts(c) })
+	if s.OLM.Replicas == 0 || len(early) == 0 {
+		return Decision{}
+	}
+	step := stopCommand(s.OLM.Namespace, s.OLM.Name)
+	if s.OLM.ScaledBy != "" {
+		step = fmt.Sprintf("%s would scale it up again: exclude the Deployment there first, then %s", s.OLM.ScaledBy, step)
+	}
+	return blocked("Deployment %s runs, and these ClusterServiceVersions are not given back: %s. olm-operator may replace their pods. %s, then run this command again; or %s",
+		s.OLM, namesOf(early), step, acceptance(early))
 }
 
-// giveBack decides until the manager writes nothing any more. olm-operator does not run meanwhile.
+// isLeft reports whether the manager still has to give back a CSV. olm-operator does not run.
+func (s *Snapshot) isLeft(c CSV, o Options) bool {
+	if c.Order == GivenBack {
+		return c.isChanged() && !o.accepts(c)
+	}
+	return s.StateOf(c) != Unmanaged
+}
+
+// giveBack decides until the manager writes nothing any more.
 func (s *Snapshot) giveBack(o Options) Decision {
-	left := lists.Filter(s.CSVs, func(c CSV) bool { return c.Order != GivenBack && s.StateOf(c) != Unmanaged })
+	left := lists.Filter(s.CSVs, func(c CSV) bool { return s.isLeft(c, o) })
 	if s.OLM.Replicas > 0 || len(left) == 0 {
 		return Decision{}
 	}
 	return first(
 		func() Decision { return stopped(s.OLM) },
+		s.orderUnmanaged,
 		func() Decision { return s.startManager(o) },
 		s.releaseDefinitions,
 		func() Decision { return s.orderBack(left, o) },
 	)
 }
 
-// orderBack ends the manager's work on the CSVs that have the form of olm-operator, and begins with others.
+// orderUnmanaged keeps the manager from a CSV that it has never changed: without an order, it would begin when it starts.
+func (s *Snapshot) orderUnmanaged() Decision {
+	if s.Manager.Runs() {
+		return Decision{}
+	}
+	return writes(lists.FilterMap(s.CSVs, func(c CSV) (Write, bool) {
+		return order(c.NamespacedName, GivenBack), c.Order == "" && s.StateOf(c) == Unmanaged
+	})...)
+}
+
+// orderBack ends the manager's work on the CSVs that have the form of olm-operator, and begins with others. It ends the work
+// on accepted CSVs last.
 func (s *Snapshot) orderBack(left []CSV, o Options) Decision {
 	ready := lists.Filter(left, func(c CSV) bool { return s.StateOf(c) == ReadyForOLM })
-	giving := lists.Filter(left, func(c CSV) bool { return s.StateOf(c) == GivingBack })
+	giving := lists.Filter(left, func(c CSV) bool { return s.StateOf(c) == GivingBack && !o.mayEnd(c) })
 	pending := lists.Filter(left, func(c CSV) bool { return c.Order != GiveBack })
 	switch {
 	case len(ready) > 0:
 		return writes(order(ready[0].NamespacedName, GivenBack))
 	case len(pending) > 0 && len(giving) < o.Concurrency:
 		return writes(order(pending[0].NamespacedName, GiveBack))
+	case len(giving) > 0:
+		return wait("the manager gives back %s%s", strings.Join(lists.Map(giving, explained), ", and "), o.remedy(giving))
 	default:
-		return wait("the manager gives back %s", described(giving))
+		return writes(order(left[0].NamespacedName, GivenBack))
 	}
 }
+
+// explained returns a CSV with what the manager reports of it.
+func explained(c CSV) string { return described([]CSV{c}) }
 
 // releaseDefinitions waits for the manager, which releases what is held. Without the manager it stays held.
 func (s *Snapshot) releaseDefinitions() Decision {
@@ -94,15 +131,15 @@ func (s *Snapshot) startOLM(o Options, now time.Time) Decision {
 
 const succeeded = "Succeeded"
 
-// removeOrders removes the label of a CSV when olm-operator has accepted it.
-func (s *Snapshot) removeOrders() Decision {
-	left := lists.Filter(s.CSVs, isOrdered)
-	accepted := lists.Filter(left, func(c CSV) bool { return c.Phase == succeeded })
-	if len(accepted) > 0 {
-		return writes(lists.Map(accepted, func(c CSV) Write { return order(c.NamespacedName, "") })...)
+// removeOrders removes the label of a CSV when olm-operator, or the administrator, has accepted it.
+func (s *Snapshot) removeOrders(o Options) Decision {
+	left := lists.Filter(s.CSVs, isLabelled)
+	ended := lists.Filter(left, func(c CSV) bool { return c.Phase == succeeded || o.accepts(c) })
+	if len(ended) > 0 {
+		return writes(lists.Map(ended, func(c CSV) Write { return order(c.NamespacedName, "") })...)
 	}
 	if len(left) > 0 {
-		return wait("%s is %s with olm-operator: %s", left[0], left[0].Phase, left[0].Cause)
+		return wait("%s is %s with olm-operator: %s%s", left[0], left[0].Phase, left[0].Cause, o.remedy(left[:1]))
 	}
 	return Decision{}
 }

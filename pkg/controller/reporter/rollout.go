@@ -18,6 +18,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/report"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/takeover"
 )
 
 // reportRollout is only for webhooks, APIServices, objects that garbage collection does not delete, and takeovers.
@@ -34,13 +35,14 @@ func (r *Reporter) reportRollout(ctx context.Context, k queue.Key, csv *operator
 	return r.UpdateRollout(ctx, k, csv, current, status)
 }
 
-// ReportGivenBack reports that the manager writes nothing else for a ClusterServiceVersion.
+// ReportGivenBack reports whether the objects of a ClusterServiceVersion are given back, for which the manager writes
+// nothing else.
 func (r *Reporter) ReportGivenBack(ctx context.Context, k queue.Key, csv *operatorsv1alpha1.ClusterServiceVersion, current *managerv1alpha1.WebhookRollout) (rollout.Requeue, error) {
 	if current == nil {
 		return rollout.Requeue{}, nil
 	}
 	status := *current.Status.DeepCopy()
-	status.Takeover = &managerv1alpha1.TakeoverStatus{Form: managerv1alpha1.TakeoverGivenBack}
+	status.Takeover = takeover.Ended(status.Takeover)
 	return r.UpdateRollout(ctx, k, csv, current, status)
 }
 

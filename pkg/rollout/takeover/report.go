@@ -35,6 +35,20 @@ func (in Input) Report(p Progress) *managerv1alpha1.TakeoverStatus {
 	}
 }
 
+// Ended returns the report of a ClusterServiceVersion with the order given-back, from the previous report; nil without one.
+// The order changes no object, so it does not change the form.
+func Ended(previous *managerv1alpha1.TakeoverStatus) *managerv1alpha1.TakeoverStatus {
+	if previous == nil {
+		return nil
+	}
+	ended := previous.DeepCopy()
+	if ended.Form != managerv1alpha1.TakeoverGivenBack {
+		ended.Message = fmt.Sprintf("the label %s is %s, and the objects are not given back: set it to %s, or run kubectl webhooks takeover undo",
+			wellknown.LabelTakeover, wellknown.TakeoverGivenBack, wellknown.TakeoverGiveBack)
+	}
+	return ended
+}
+
 func (in Input) reportConvergence(order string, p Progress) *managerv1alpha1.TakeoverStatus {
 	status := &managerv1alpha1.TakeoverStatus{Form: managerv1alpha1.TakeoverConverged}
 	for _, spec := range csvspec.Deployments(in.CSV) {

@@ -68,6 +68,20 @@ func TestReport(t *testing.T) {
 	}
 }
 
+// The label given-back does not show that the objects are given back.
+func TestEnded(t *testing.T) {
+	if Ended(nil) != nil {
+		t.Error("there is a report of what was never adopted")
+	}
+	returned := &managerv1alpha1.TakeoverStatus{Form: managerv1alpha1.TakeoverGivenBack}
+	installtest.Same(t, "what is given back", returned, Ended(returned))
+	for _, form := range []managerv1alpha1.TakeoverForm{managerv1alpha1.TakeoverAdopted, managerv1alpha1.TakeoverConverged, managerv1alpha1.TakeoverGivingBack} {
+		ended := Ended(&managerv1alpha1.TakeoverStatus{Form: form})
+		installtest.Same(t, "the form", form, ended.Form)
+		installtest.Contains(t, ended.Message, "the objects are not given back", "give-back")
+	}
+}
+
 func (s *shop) issuedBy(provider managerv1alpha1.CertificateProvider) {
 	c := s.in.Certificates["manager"]
 	c.Provider = provider

@@ -2,12 +2,10 @@ package takeover
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/terminal"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/takeover"
@@ -60,11 +58,11 @@ func (o *convergeOptions) complete(args []string) error {
 		return errors.New("name the ClusterServiceVersions as NAMESPACE/NAME, or use --all")
 	}
 	for _, arg := range args {
-		namespace, name, valid := strings.Cut(arg, "/")
-		if !valid {
-			return fmt.Errorf("%q: write a ClusterServiceVersion as NAMESPACE/NAME", arg)
+		name, err := parseCSV(arg)
+		if err != nil {
+			return err
 		}
-		o.decisions.Names = append(o.decisions.Names, types.NamespacedName{Namespace: namespace, Name: name})
+		o.decisions.Names = append(o.decisions.Names, name)
 	}
 	if o.window == "" {
 		return nil

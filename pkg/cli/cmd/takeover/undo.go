@@ -19,9 +19,15 @@ into a form that olm-operator accepts without a rollout; stops the manager and d
 starts olm-operator; then removes the labels of the ClusterServiceVersions that are Succeeded, and the WebhookRollouts.
 
 It works after takeover run and takeover converge, and also if one of them was interrupted. If it is interrupted itself,
-run it again. The command stops when calls of a webhook fail, or are slow, that were not before.
+run it again. The command stops when calls of a webhook fail, or are slow, that were not before. It changes nothing while
+olm-operator runs and a ClusterServiceVersion is not given back.
+
+A ClusterServiceVersion that is not Succeeded keeps the command waiting. The message has the cause. With --accept, the
+command gives it back last, as far as it is, and does not wait for it.
 
 Afterwards, remove the manager: kubectl delete -k manifests/with-olm, then kubectl delete -k manifests/crds.`,
+		Example: `  kubectl webhooks takeover undo
+  kubectl webhooks takeover undo --accept shop/operator.v1.0.0`,
 		Args: cobra.NoArgs,
 	}
 	programs := newPrograms(cmd)
@@ -29,6 +35,7 @@ Afterwards, remove the manager: kubectl delete -k manifests/with-olm, then kubec
 	o.addManager(cmd)
 	o.addExecution(cmd)
 	addPositive(cmd.Flags(), &o.decisions.OLMReplicas, "olm-replicas", 1, "replicas with which olm-operator starts")
+	addCSVs(cmd.Flags(), &o.decisions.Accepted, "accept", "`NAMESPACE/NAME` of a ClusterServiceVersion that keeps the command waiting: it is given back as far as it is, and olm-operator may replace its pods; may be repeated")
 	cmd.Flags().DurationVar(&o.decisions.Settle, "settle", 30*time.Second, "how long olm-operator must be available before the labels are removed")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		target, err := programs.connect()

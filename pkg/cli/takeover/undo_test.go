@@ -1,0 +1,97 @@
+package takeover
+
+import (
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
+)
+
+func accepting(names ...string) Options {
+	o := someOptions
+	for _, name := range names {
+		o.Accepted = append(o.Accepted, types.NamespacedName{Namespace: "shop", Name: name})
+	}
+	return o
+}
+
+// undo does not continue next to olm-operator that another client started, as long as something is not given back.
+func TestUndoWhileOLMRuns(t *testing.T) {
+	const scaled = "kubectl scale -n olm-operator deployment/olm-operator --replicas=0"
+	for name, test := range map[string]struct {
+		csv      CSV
+		scaledBy string
+		options  Options
+		blocked  []string // texts of the message; none if it is not blocked
+	}{
+		"adopted":                    {csvNamed("a", Held, FormAdopted), "", someOptions, []string{"Deployment olm-operator/olm-operator runs", "shop/a", scaled, "--accept shop/a"}},
+		"converged":                  {converged(""), "", someOptions, []string{scaled}},
+		"labelled by hand":           {csvNamed("a", GivenBack, FormAdopted), "", someOptions, []string{scaled}},
+		"scaled by another client":   {csvNamed("a", Held, FormAdopted), "Argo CD", someOptions, []string{"Argo CD would scale it up again", scaled}},
+		"accepted":                   {csvNamed("a", GivenBack, "GivingBack"), "", accepting("a"), nil},
+		"given back":                 {csvNamed("a", GivenBack, FormGivenBack), "", someOptions, nil},
+		"given back, label removed":  {csvNamed("a", "", FormGivenBack), "", someOptions, nil},
+		"never adopted":              {csvNamed("a", GivenBack, ""), "", someOptions, nil},
+		"olm-operator installed it":  {csvNamed("a", "", ""), "", someOptions, nil},
+		"an order of an earlier run": {csvNamed("a", Held, ""), "", someOptions, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := snapshot(1, 2, test.csv)
+			s.OLM.ScaledBy = test.scaledBy
+			d := Undo(test.options)(s, time.Time{})
+			installtest.Same(t, "it is blocked", len(test.blocked) > 0, d.Blocked != "")
+			installtest.Contains(t, d.Blocked, test.blocked...)
+		})
+	}
+}
+
+// failing has a CSV that the manager cannot give back, and one that it can.
+func failing() *Snapshot {
+	a := csvNamed("a", GiveBack, formGivingBack)
+	a.Phase, a.Report.Message = "Failed", "its phase is Failed"
+	return snapshot(0, 2, a, csvNamed("b", GivenBack, FormGivenBack))
+}
+
+func TestUndoOfAFailedCSV(t *testing.T) {
+	d := Undo(someOptions)(failing(), time.Time{})
+	installtest.Contains(t, d.Wait, "the manager gives back shop/a", "its phase is Failed", "--accept shop/a")
+
+	s := failing()
+	var all []string
+	for range 9 { // No write makes it Succeeded.
+		for _, w := range Undo(accepting("a"))(s, time.Time{}).Writes {
+			s.Apply(w)
+			all = append(all, texts([]Write{w})...)
+		}
+		s.OLM.Available, s.OLM.AvailableSince, s.OLM.Pods, s.Manager.Pods = s.OLM.Replicas, time.Time{}.Add(-time.Hour), nil, nil
+	}
+	installtest.Same(t, "writes", []string{
+		"label ClusterServiceVersion shop/a=given-back", "scale Deployment manager/manager=0", "scale Deployment olm-operator/olm-operator=1",
+		"label ClusterServiceVersion shop/a=", "label ClusterServiceVersion shop/b=", "delete WebhookRollout shop/a=", "delete WebhookRollout shop/b=",
+	}, all)
+}
+
+// An accepted CSV is given back completely if the manager can do it, and the work on others ends first.
+func TestAcceptedLast(t *testing.T) {
+	o := accepting("a")
+	for name, test := range map[string]struct {
+		a    CSV
+		want string
+		wait string
+	}{
+		"not begun":     {csvNamed("a", Held, FormAdopted), "label ClusterServiceVersion shop/a=give-back", ""},
+		"no report yet": {csvNamed("a", GiveBack, FormAdopted), "", "shop/a"},
+		"in progress":   {csvNamed("a", GiveBack, formGivingBack), "", "shop/b"},
+		"given back":    {csvNamed("a", GiveBack, FormGivenBack), "label ClusterServiceVersion shop/a=given-back", ""},
+	} {
+		d := Undo(o)(snapshot(0, 2, test.a, csvNamed("b", GiveBack, formGivingBack)), time.Time{})
+		if test.want != "" {
+			installtest.Same(t, name, []string{test.want}, texts(d.Writes))
+		}
+		installtest.Contains(t, d.Wait, test.wait)
+	}
+	d := Undo(accepting("c"))(failing(), time.Time{})
+	installtest.Contains(t, d.Blocked, "ClusterServiceVersion shop/c does not exist")
+}
