@@ -16,7 +16,8 @@ const (
 	// TakeoverGiveBack brings the objects into a form that olm-operator accepts without a rollout.
 	TakeoverGiveBack = "give-back"
 	// TakeoverGivenBack ends all writes of the manager for the ClusterServiceVersion, except those of
-	// its WebhookRollout. If it is deleted, the manager uninstalls it all the same.
+	// its WebhookRollout, which reports whether the objects are given back. If it is deleted, the
+	// manager uninstalls it all the same.
 	TakeoverGivenBack = "given-back"
 )
 
