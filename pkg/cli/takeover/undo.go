@@ -102,7 +102,13 @@ func (s *Snapshot) orderBack(left []CSV, o Options) Decision {
 }
 
 // explained returns a CSV with what the manager reports of it.
-func explained(c CSV) string { return described([]CSV{c}) }
+func explained(c CSV) string {
+	text := described([]CSV{c})
+	if c.Phase != succeeded {
+		text += fmt.Sprintf(", which is %s: %s", c.Phase, c.Cause)
+	}
+	return text
+}
 
 // releaseDefinitions waits for the manager, which releases what is held. Without the manager it stays held.
 func (s *Snapshot) releaseDefinitions() Decision {

@@ -50,13 +50,13 @@ func TestUndoWhileOLMRuns(t *testing.T) {
 // failing has a CSV that the manager cannot give back, and one that it can.
 func failing() *Snapshot {
 	a := csvNamed("a", GiveBack, formGivingBack)
-	a.Phase, a.Report.Message = "Failed", "its phase is Failed"
+	a.Phase, a.Cause, a.Report.Message = "Failed", "a CRD is missing", "its phase is Failed"
 	return snapshot(0, 2, a, csvNamed("b", GivenBack, FormGivenBack))
 }
 
 func TestUndoOfAFailedCSV(t *testing.T) {
 	d := Undo(someOptions)(failing(), time.Time{})
-	installtest.Contains(t, d.Wait, "the manager gives back shop/a", "its phase is Failed", "--accept shop/a")
+	installtest.Contains(t, d.Wait, "the manager gives back shop/a", "its phase is Failed", "which is Failed: a CRD is missing", "--accept shop/a")
 
 	s := failing()
 	var all []string
@@ -76,6 +76,9 @@ func TestUndoOfAFailedCSV(t *testing.T) {
 // An accepted CSV is given back completely if the manager can do it, and the work on others ends first.
 func TestAcceptedLast(t *testing.T) {
 	o := accepting("a")
+	failed := csvNamed("a", GiveBack, FormAdopted)
+	failed.Phase = "Pending"
+	installtest.Same(t, "failed, without a report", []string{"label ClusterServiceVersion shop/a=given-back"}, texts(Undo(o)(snapshot(0, 2, failed), time.Time{}).Writes))
 	for name, test := range map[string]struct {
 		a    CSV
 		want string
