@@ -46,6 +46,9 @@ func (c TakeoverReader) Forms(ctx context.Context, s *takeover.Snapshot) error {
 				d.OtherForm, d.Reverted = formOf(csv, subscription, &deployments.Items[at])
 			}
 		}
+		if s.CSVs[j].Reverted, err = c.reverted(ctx, csv, subscription); err != nil {
+			return err
+		}
 		live, err := c.live(ctx, csv, deployments.Items)
 		if err != nil {
 			return err

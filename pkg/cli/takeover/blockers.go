@@ -137,6 +137,11 @@ func (c CSV) blockers(acceptEdits bool) []Blocker {
 			add("HandEdited", fmt.Sprintf("%s was changed by %s: the manager reverts the change", e.Object, strings.Join(e.By, ", ")), "make the change in the ClusterServiceVersion; or accept that it is reverted with --accept-edits")
 		}
 	}
+	for _, r := range c.Reverted {
+		if !acceptEdits {
+			add("HandEdited", fmt.Sprintf("%s differs from what olm-operator wrote in %s: the manager reverts that", r.Object, strings.Join(r.Fields, ", ")), "make the change in the ClusterServiceVersion; or accept that it is reverted with --accept-edits")
+		}
+	}
 	return all
 }
 

@@ -54,6 +54,7 @@ const (
 	whatReader      = "labels of the owner are added"
 	whatOwner       = "the CustomResourceDefinition that it converts becomes an owner"
 	whatOtherForm   = "the manager brings it into its own form"
+	whatReverted    = "the manager writes again "
 	whatTemplate    = "the pod template gets the manager's label, mounts and the item ca.crt"
 )
 

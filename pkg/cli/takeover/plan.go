@@ -46,6 +46,9 @@ func PlanOf(s *Snapshot, o Options, acceptEdits bool, pace time.Duration, notChe
 // changes returns what changes in the adopted objects of a CSV.
 func (c CSV) changes() []Change {
 	all := slices.Clone(c.Changes)
+	for _, r := range c.Reverted {
+		all = append(all, Change{r.Object, whatReverted + strings.Join(r.Fields, ", "), DuringRun, false})
+	}
 	for _, d := range c.Deployments {
 		object := Object{KindDeployment, c.Namespace, d.Name}
 		if d.OtherForm || len(d.EditedBy)+len(d.Reverted) > 0 {

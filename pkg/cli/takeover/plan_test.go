@@ -38,6 +38,9 @@ func TestBlockers(t *testing.T) {
 		"an edited registration": {func(s *Snapshot) {
 			s.CSVs[0].EditedRegistrations = []Edit{{Object{Name: "v"}, []string{"kubectl-edit"}}}
 		}, "HandEdited"},
+		"an edited Service": {func(s *Snapshot) {
+			s.CSVs[0].Reverted = []Reverted{{Object{"Service", "shop", "server-service"}, []string{"spec.ports"}}}
+		}, "HandEdited"},
 		"another form":         {func(s *Snapshot) { s.CSVs[0].Deployments[0].OtherForm = true }, "OtherForm"},
 		"a missing permission": {func(s *Snapshot) { s.Missing = []Permission{{"patch", "deployments/scale.apps", "olm"}} }, "PermissionMissing"},
 		"a failed CSV during a run": {func(s *Snapshot) {

@@ -94,6 +94,8 @@ type CSV struct {
 	Changes []Change
 	// EditedRegistrations are registrations that other clients than olm-operator and the manager changed.
 	EditedRegistrations []Edit
+	// Reverted are Services, Roles and RoleBindings that differ from what olm-operator wrote: the manager writes them again.
+	Reverted []Reverted
 	// Problems are what keeps a webhook from serving now.
 	Problems []Problem
 }
@@ -102,6 +104,12 @@ type CSV struct {
 type Edit struct {
 	Object Object
 	By     []string
+}
+
+// Reverted is an object with the fields that the manager writes again.
+type Reverted struct {
+	Object Object
+	Fields []string
 }
 
 // Deployment is one of a CSV.
