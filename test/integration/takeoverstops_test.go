@@ -27,13 +27,12 @@ func TestTakeoverCommandStopsAtAFailedCall(t *testing.T) {
 	e.eventually("a call fails", func() (bool, any) { err := call(); return err != nil, err })
 	p := proxy(e.env, func(_ int, r *http.Request) kube.Verdict {
 		if strings.HasSuffix(r.URL.Path, olmOperator+"/scale") {
-			installtest.Error(t, "a call while olm-operator is scaled", call())
+			installtest.Error(t, "failing.example.com", call())
 		}
 		return kube.Pass
 	})
 	_, err := e.run(p, runCommand...)
-	installtest.Error(t, "run", err)
-	installtest.Contains(t, err.Error(), "1 calls of webhook failing.example.com failed")
+	installtest.Error(t, "1 calls of webhook failing.example.com failed", err)
 	all := changes(p)
 	installtest.Contains(t, all[len(all)-1], olmOperator+"/scale")
 	same(t, "replicas of the manager", e.replicas(managerName), 0)
@@ -70,7 +69,7 @@ func TestTakeoverOfEditedObjects(t *testing.T) {
 	e.must(err)
 	p := proxy(e.env, nil)
 	out, err := e.run(p, runCommand...)
-	installtest.Error(t, "run", err)
+	installtest.Error(t, "the takeover is blocked", err)
 	for _, object := range []takeover.Object{{Kind: "Service", Namespace: e.namespace, Name: "server-service"}, {Kind: "Role", Namespace: e.namespace, Name: "server-service-cert"}} {
 		installtest.Contains(t, out, "HandEdited: "+object.String()+" differs from what olm-operator wrote in ")
 	}

@@ -7,7 +7,6 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
-	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
@@ -22,10 +21,9 @@ type Difference struct {
 }
 
 // RevertedBeside returns the live Services, Roles and RoleBindings that differ from what olm-operator wrote next to the
-// Deployments, except in metadata. While they are held, the manager writes the fields again.
+// Deployments with webhooks, except in metadata. While they are held, the manager writes the fields again.
 func (in Input) RevertedBeside() (all []Difference) {
 	in.Input.Services = in.serviceNames()
-	in.OperatorConditions = true
 	in.Scope.Group = &operatorsv1.OperatorGroup{} // It changes only registrations.
 	desired := render.Objects(in.Input)
 	for _, d := range desired.Deployments {
@@ -35,7 +33,7 @@ func (in Input) RevertedBeside() (all []Difference) {
 		all = append(all, revertedIn(d.Service, in.Services[d.Service.Name])...)
 		all = append(all, in.revertedGrant(d.Role, d.RoleBinding)...)
 	}
-	return append(all, in.revertedGrant(accessToCondition(in.CSV, desired.Condition, in.Roles), desired.Condition.RoleBinding)...)
+	return all
 }
 
 func (in Input) revertedGrant(role *rbacv1.Role, binding *rbacv1.RoleBinding) []Difference {
@@ -51,17 +49,6 @@ func (in Input) serviceNames() map[string]string {
 		all[deployment] = csvspec.ServiceName(in.CSV, deployment, usual != nil && !csvspec.Owns(in.CSV, usual), alternateExists)
 	}
 	return all
-}
-
-// accessToCondition returns the Role as olm-operator writes it, if the live one does not permit to write the status.
-func accessToCondition(csv *operatorsv1alpha1.ClusterServiceVersion, c *render.Condition, roles map[string]*rbacv1.Role) *rbacv1.Role {
-	live := roles[csv.Name]
-	if live == nil || len(live.Rules) != 1 || len(live.Rules[0].Resources) != 1 {
-		return c.Role
-	}
-	role := c.Role.DeepCopy()
-	role.Rules[0].Resources = role.Rules[0].Resources[:1]
-	return role
 }
 
 func revertedIn[T interface {
