@@ -19,11 +19,11 @@ import (
 )
 
 // Forms marks the Deployments that are not what olm-operator makes of their ClusterServiceVersion now. The manager
-// brings them into its own form at once. It also adds what run changes in other objects.
-func (c TakeoverReader) Forms(ctx context.Context, s *takeover.Snapshot) error {
+// brings them into its own form at once. It also adds what run changes in other objects. notChecked is what the user may not read.
+func (c TakeoverReader) Forms(ctx context.Context, s *takeover.Snapshot) (notChecked []string, err error) {
 	csvs, _, err := c.csvs(ctx, metav1.NamespaceAll)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for i := range csvs {
 		csv := &csvs[i]
@@ -33,29 +33,35 @@ func (c TakeoverReader) Forms(ctx context.Context, s *takeover.Snapshot) error {
 		}
 		subscription, err := c.subscriptionOf(ctx, csv, csvs)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		deployments, err := c.Kube.AppsV1().Deployments(csv.Namespace).List(ctx, metav1.ListOptions{})
+		unread, err := c.formsOf(ctx, csv, subscription, &s.CSVs[j])
 		if err != nil {
-			return err
+			return nil, err
 		}
-		for k := range s.CSVs[j].Deployments {
-			d := &s.CSVs[j].Deployments[k]
-			at := slices.IndexFunc(deployments.Items, func(live appsv1.Deployment) bool { return live.Name == d.Name })
-			if at >= 0 {
-				d.OtherForm, d.Reverted = formOf(csv, subscription, &deployments.Items[at])
-			}
-		}
-		if s.CSVs[j].Reverted, err = c.reverted(ctx, csv, subscription); err != nil {
-			return err
-		}
-		live, err := c.live(ctx, csv, deployments.Items)
-		if err != nil {
-			return err
-		}
-		s.CSVs[j].Changes = takeover.ChangesOf(live)
+		notChecked = append(notChecked, unread...)
 	}
-	return nil
+	return lists.Sorted(notChecked), nil
+}
+
+func (c TakeoverReader) formsOf(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, subscription *operatorsv1alpha1.Subscription, to *takeover.CSV) (notChecked []string, err error) {
+	deployments, err := c.Kube.AppsV1().Deployments(csv.Namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	for k := range to.Deployments {
+		d := &to.Deployments[k]
+		at := slices.IndexFunc(deployments.Items, func(live appsv1.Deployment) bool { return live.Name == d.Name })
+		if at >= 0 {
+			d.OtherForm, d.Reverted = formOf(csv, subscription, &deployments.Items[at])
+		}
+	}
+	if to.Reverted, notChecked, err = c.reverted(ctx, csv, subscription); err != nil {
+		return nil, err
+	}
+	live, err := c.live(ctx, csv, deployments.Items)
+	to.Changes = takeover.ChangesOf(live)
+	return notChecked, err
 }
 
 // formOf reports whether a Deployment is neither what olm-operator makes of it, nor in the manager's form, and which fields

@@ -10,7 +10,9 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/conversion"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
@@ -20,8 +22,9 @@ type Difference struct {
 	Fields []string
 }
 
-// RevertedBeside returns the live Services, Roles and RoleBindings that differ from what olm-operator wrote next to the
-// Deployments with webhooks, except in metadata. While they are held, the manager writes the fields again.
+// RevertedBeside returns the live Services, Roles, RoleBindings and conversions that differ from what olm-operator wrote next
+// to the Deployments with webhooks, except in metadata and in the trust. While they are held, the manager writes the fields
+// again.
 func (in Input) RevertedBeside() (all []Difference) {
 	in.Input.Services = in.serviceNames()
 	in.Scope.Group = &operatorsv1.OperatorGroup{} // It changes only registrations.
@@ -32,6 +35,22 @@ func (in Input) RevertedBeside() (all []Difference) {
 		}
 		all = append(all, revertedIn(d.Service, in.Services[d.Service.Name])...)
 		all = append(all, in.revertedGrant(d.Role, d.RoleBinding)...)
+		for _, w := range d.Webhooks {
+			all = append(all, in.revertedConversions(w.Conversions)...)
+		}
+	}
+	return all
+}
+
+func (in Input) revertedConversions(desired []render.Conversion) (all []Difference) {
+	for _, c := range desired {
+		live := in.Definitions[c.CRD]
+		if live == nil {
+			continue
+		}
+		if _, service := owners.ConvertedBy(live); service == "" || !conversion.CallsAlike(live, c) {
+			all = append(all, Difference{live, []string{"spec.conversion"}})
+		}
 	}
 	return all
 }

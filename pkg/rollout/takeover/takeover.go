@@ -6,6 +6,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
@@ -26,6 +27,8 @@ type Input struct {
 	Services     map[string]*corev1.Service
 	Roles        map[string]*rbacv1.Role
 	RoleBindings map[string]*rbacv1.RoleBinding
+	// Definitions are only those that RevertedBeside compares.
+	Definitions map[string]*apiextensionsv1.CustomResourceDefinition
 }
 
 // Keeps reports whether an order lets objects stay as olm-operator made them.

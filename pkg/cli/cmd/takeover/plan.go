@@ -67,7 +67,8 @@ func (t *target) plan(ctx context.Context, o options) (takeover.Plan, error) {
 	if err := t.Workloads(ctx, &snapshot); err != nil {
 		return takeover.Plan{}, err
 	}
-	if err := t.Forms(ctx, &snapshot); err != nil {
+	unread, err := t.Forms(ctx, &snapshot)
+	if err != nil {
 		return takeover.Plan{}, err
 	}
 	notChecked, err := t.Registrations(ctx, &snapshot, time.Now())
@@ -77,5 +78,5 @@ func (t *target) plan(ctx context.Context, o options) (takeover.Plan, error) {
 	if err := t.Access(ctx, &snapshot); err != nil {
 		return takeover.Plan{}, err
 	}
-	return takeover.PlanOf(&snapshot, o.decisions, o.acceptEdits, o.pace, notChecked), nil
+	return takeover.PlanOf(&snapshot, o.decisions, o.acceptEdits, o.pace, append(notChecked, unread...)), nil
 }
