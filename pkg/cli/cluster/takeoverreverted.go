@@ -47,7 +47,7 @@ func (c TakeoverReader) reverted(ctx context.Context, csv *operatorsv1alpha1.Clu
 	return all, r.notChecked, errors.Join(r.errs...)
 }
 
-// convertedBy returns the definitions that exist of those that a ClusterServiceVersion converts.
+// convertedBy returns the existing definitions that a ClusterServiceVersion converts.
 func (c TakeoverReader) convertedBy(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion) (all []apiextensionsv1.CustomResourceDefinition, err error) {
 	for _, name := range lists.Sorted(csvspec.ConversionCRDs(csv)) {
 		crd, err := c.Extensions.ApiextensionsV1().CustomResourceDefinitions().Get(ctx, name, metav1.GetOptions{})

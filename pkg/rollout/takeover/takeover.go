@@ -27,7 +27,7 @@ type Input struct {
 	Services     map[string]*corev1.Service
 	Roles        map[string]*rbacv1.Role
 	RoleBindings map[string]*rbacv1.RoleBinding
-	// Definitions are only those that RevertedBeside compares.
+	// Definitions are set only for RevertedBeside.
 	Definitions map[string]*apiextensionsv1.CustomResourceDefinition
 }
 
