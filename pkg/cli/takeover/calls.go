@@ -42,13 +42,14 @@ func ProblemsOf(s *Snapshot) map[string]string {
 type Watcher struct {
 	// FailedBefore are the webhooks with failed calls, or with a problem, before the first change.
 	FailedBefore map[string]bool
-	last         Reading
+	first, last  Reading
 	slow         slowness
 }
 
 // NewWatcher compares two readings before the first change. timeouts are those of the calls, by webhook.
 func NewWatcher(first, second Reading, timeouts map[string]time.Duration) *Watcher {
-	w := &Watcher{FailedBefore: map[string]bool{}, last: second.Since(first), slow: newSlowness(timeouts)}
+	begin := second.withUnread(first)
+	w := &Watcher{FailedBefore: map[string]bool{}, first: begin, last: begin, slow: newSlowness(timeouts)}
 	w.slow.before = shares(w.slow.count(first, second))
 	for webhook := range increments(first, second, failed) {
 		w.FailedBefore[webhook] = true
@@ -64,7 +65,7 @@ func NewWatcher(first, second Reading, timeouts map[string]time.Duration) *Watch
 func (w *Watcher) Failures(now Reading) []string {
 	counts := increments(w.last, now, failed)
 	slower := w.slow.add(w.slow.count(w.last, now))
-	w.last = now.Since(w.last)
+	w.last = now.withUnread(w.last)
 	var all []string
 	for _, webhook := range slices.Sorted(maps.Keys(counts)) {
 		if !w.FailedBefore[webhook] {
@@ -81,12 +82,10 @@ func (w *Watcher) Failures(now Reading) []string {
 
 func failed(c Calls) map[string]float64 { return c.Failed }
 
-// Since adds the counters of the API servers that were read before and cannot be read now.
-func (r Reading) Since(before Reading) Reading {
-	servers := maps.Clone(before.Servers)
-	if servers == nil {
-		servers = map[string]Calls{}
-	}
+// withUnread adds the earlier counters of the API servers that cannot be read now.
+func (r Reading) withUnread(earlier Reading) Reading {
+	servers := map[string]Calls{}
+	maps.Copy(servers, earlier.Servers)
 	maps.Copy(servers, r.Servers)
 	return Reading{Servers: servers, Problems: r.Problems}
 }
@@ -124,11 +123,11 @@ func (c Calls) restartedSince(previous Calls) bool {
 	return isLower(previous.Count, c.Count) || isLower(previous.Failed, c.Failed)
 }
 
-// Slowest returns the webhook with the highest mean duration of calls between two readings, in seconds. The name is empty
-// if no call was counted.
-func Slowest(before, now Reading) (webhook string, mean float64, calls float64) {
-	count := increments(before, now, func(c Calls) map[string]float64 { return c.Count })
-	seconds := increments(before, now, func(c Calls) map[string]float64 { return c.Seconds })
+// Slowest returns the webhook with the highest mean duration of calls since the first change, in seconds, and the number of
+// the calls of all webhooks. The name is empty if no call was counted.
+func (w *Watcher) Slowest() (webhook string, mean, calls float64) {
+	count := increments(w.first, w.last, func(c Calls) map[string]float64 { return c.Count })
+	seconds := increments(w.first, w.last, func(c Calls) map[string]float64 { return c.Seconds })
 	for _, name := range slices.Sorted(maps.Keys(count)) {
 		calls += count[name]
 		if m := seconds[name] / count[name]; m > mean || webhook == "" {

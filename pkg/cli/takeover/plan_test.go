@@ -143,7 +143,10 @@ func TestWatcherOfAnotherServer(t *testing.T) {
 func TestSlowest(t *testing.T) {
 	before := Reading{Servers: map[string]Calls{"a": {Count: map[string]float64{"v": 1}, Seconds: map[string]float64{"v": 1}}}}
 	after := Reading{Servers: map[string]Calls{"a": {Count: map[string]float64{"v": 3, "m": 1}, Seconds: map[string]float64{"v": 2, "m": 3}}}}
-	webhook, mean, calls := Slowest(before, after)
+	w := NewWatcher(Reading{}, before, nil)
+	w.Failures(after)
+	w.Failures(Reading{}) // The API server cannot be read any more.
+	webhook, mean, calls := w.Slowest()
 	installtest.Same(t, "webhook", "m", webhook)
 	installtest.Same(t, "mean", 3, mean)
 	installtest.Same(t, "calls", 3, calls)

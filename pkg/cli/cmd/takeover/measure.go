@@ -17,8 +17,6 @@ type measurement struct {
 
 	out     output.Writer
 	watcher *takeover.Watcher
-	first   takeover.Reading
-	last    takeover.Reading
 	read    time.Time
 	missing []string // what the last reading did not contain
 }
@@ -45,7 +43,7 @@ func (m *measurement) begin(ctx context.Context, observe time.Duration) error {
 	if err != nil {
 		return err
 	}
-	m.watcher, m.first, m.last, m.read = takeover.NewWatcher(first, second, timeouts), second.Since(first), second.Since(first), time.Now()
+	m.watcher, m.read = takeover.NewWatcher(first, second, timeouts), time.Now()
 	return nil
 }
 
@@ -58,7 +56,7 @@ func (m *measurement) check(ctx context.Context, now bool) error {
 	if err != nil {
 		return err
 	}
-	m.last, m.read = reading.Since(m.last), time.Now()
+	m.read = time.Now()
 	if failures := m.watcher.Failures(reading); len(failures) > 0 {
 		return fmt.Errorf("stopped, because calls of webhooks fail, or are slow, that were not before: %s. Find the cause with kubectl webhooks doctor; then run the command again, or takeover undo", strings.Join(failures, "; "))
 	}
@@ -94,7 +92,7 @@ func (m *measurement) report(notChecked []string) {
 
 // print writes what was measured.
 func (m *measurement) print() {
-	webhook, mean, calls := takeover.Slowest(m.first, m.last)
+	webhook, mean, calls := m.watcher.Slowest()
 	if webhook == "" {
 		m.out.Printf("calls of webhooks: none counted, none failed\n")
 		return
