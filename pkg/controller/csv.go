@@ -67,9 +67,11 @@ func (c *Controller) reconcileVersion(ctx context.Context, k queue.Key, csv *ope
 		return c.reconcileDeleted(ctx, k, csv, relatives)
 	}
 	if csvspec.IsGivenBack(csv) {
+		c.records.FailOpen.Interrupt(csv)
 		return c.reporter.ReportGivenBack(ctx, k, csv, c.caches.Rollouts.Get(csv.Namespace, csv.Name))
 	}
 	if newer := c.versions.SuccessorOf(relatives); newer != nil {
+		c.records.FailOpen.Interrupt(csv)
 		return c.reconcileReplaced(ctx, k, csv, relatives, newer.Name)
 	}
 	facts, outcome, err := c.execute(ctx, k, csv, relatives, false)

@@ -104,6 +104,25 @@ func TestOpenUntilItServes(t *testing.T) {
 	installtest.Same(t, "closed by", managerv1alpha1.ClosedServed, c.failOpen().Openings[0].ClosedBy)
 }
 
+// The manager cannot dial the pods, as with a NetworkPolicy, and API servers can. Then the endpoints are lost for a moment.
+func TestEndpointsThatCannotBeDialledOpenNothing(t *testing.T) {
+	c := lost(t)
+	c.answer = refuses
+	c.serve("manager", "10.0.0.1")
+	c.reconcileOpenings()
+	for range 24 {
+		c.wait(time.Hour)
+		c.reconcileOpenings()
+	}
+	installtest.Same(t, "while an endpoint is ready", managerv1alpha1.FailOpenClosed, c.openState())
+	c.Observed.Slices = map[string][]*discoveryv1.EndpointSlice{}
+	c.reconcileOpenings()
+	installtest.Same(t, "one moment later", managerv1alpha1.FailOpenClosed, c.openState())
+	c.wait(time.Minute)
+	c.reconcileOpenings()
+	installtest.Same(t, "after a minute without endpoints", managerv1alpha1.FailOpenPartly, c.openState())
+}
+
 // What the manager maintains stays open or is closed, and never is more open than before.
 func TestOpenAndMaintained(t *testing.T) {
 	for name, test := range map[string]struct {

@@ -54,6 +54,20 @@ func (r *FailOpen) Add(csv *operatorsv1alpha1.ClusterServiceVersion, decisions m
 	put(&r.memories, NameOf(csv), failOpenMemories{csv.UID, known})
 }
 
+// Interrupt records that no decision is made about a ClusterServiceVersion for a time.
+func (r *FailOpen) Interrupt(csv *operatorsv1alpha1.ClusterServiceVersion) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	known := r.memories[NameOf(csv)]
+	interrupted := make(map[csvspec.Identity]failopen.Memory, len(known.byWebhook))
+	for webhook, memory := range known.byWebhook {
+		interrupted[webhook] = memory.Interrupted()
+	}
+	if len(interrupted) > 0 {
+		r.memories[NameOf(csv)] = failOpenMemories{known.csv, interrupted}
+	}
+}
+
 // Forget removes what is known about a ClusterServiceVersion that does not exist.
 func (r *FailOpen) Forget(csv types.NamespacedName) {
 	r.mutex.Lock()

@@ -42,9 +42,11 @@ type Settings struct {
 
 // Memory is what this process knows of a webhook. Unlike a status, no other client can edit it.
 type Memory struct {
-	// UnreachableSince is when this process first observed that the backend is unreachable. It is zero while the
-	// backend serves.
+	// UnreachableSince is since when this process has not observed a proof that the backend serves, after it was
+	// unreachable. It is zero while the backend serves.
 	UnreachableSince time.Time
+	// NoEndpointSince is since when no endpoint is ready, in each decision of this process. It is zero if one is.
+	NoEndpointSince time.Time
 	// Openings are the ones that this process has decided, or confirmed.
 	Openings []managerv1alpha1.Opening
 	// Opened is when this process decided the opening that lasts, or first observed it.
@@ -104,7 +106,7 @@ func Decide(f Facts) Decision {
 type decision struct {
 	Facts
 	openings []managerv1alpha1.Opening // recorded and remembered, the oldest first
-	since    time.Time                 // of the outage, as people read it; zero if the backend is not unreachable
+	since    time.Time                 // of the outage, as people read it; zero without one
 	served   *metav1.Time
 	seconds  int64
 	requeue  time.Time
@@ -119,60 +121,11 @@ func (d *decision) current() *managerv1alpha1.Opening {
 	return nil
 }
 
-// observe records since when the backend is unreachable. Only a proof that it serves ends that.
-func (d *decision) observe() {
-	now := metav1.NewTime(d.Now.Truncate(time.Second).Add(time.Second))
-	if d.Record != nil {
-		d.seconds = d.Record.OpenSeconds
-		if at := d.Record.LastServedTime; at != nil && !at.After(d.Now.Add(time.Second)) {
-			d.served = at
-		}
-	}
-	recorded := d.recordedSince()
-	switch {
-	case d.Settings == nil || !d.Registered:
-		d.Memory.UnreachableSince = time.Time{}
-		return
-	case d.Backend == Serves:
-		if !recorded.IsZero() || !d.Memory.UnreachableSince.IsZero() {
-			d.served = &now
-		}
-		d.Memory.UnreachableSince, d.Memory.AwaitsProof = time.Time{}, false
-		return
-	case d.Backend == Ready && recorded.IsZero() && d.Memory.UnreachableSince.IsZero():
-		return
-	}
-	if d.Memory.UnreachableSince.IsZero() {
-		d.Memory.UnreachableSince = d.Now
-	}
-	d.since = recorded
-	if recorded.IsZero() {
-		d.since = d.Memory.UnreachableSince.Truncate(time.Second)
-	}
-}
-
-// recordedSince ignores a time in the future.
-func (d *decision) recordedSince() time.Time {
-	if d.Record == nil || d.Record.UnreachableSince == nil || d.Record.UnreachableSince.After(d.Now) {
-		return time.Time{}
-	}
-	return d.Record.UnreachableSince.Time
-}
-
-// waited returns for how long the backend has been unreachable, by the record and by what this process has observed: a
-// restart, an edited or restored status, and a step of the clock do not shorten it.
-func (d *decision) waited() time.Duration {
-	return min(d.Now.Sub(d.since), d.Now.Sub(d.Memory.UnreachableSince))
-}
-
 func (d *decision) requeueAt(at time.Time) {
 	if at.After(d.Now) && (d.requeue.IsZero() || at.Before(d.requeue)) {
 		d.requeue = at
 	}
 }
-
-// requeueIn requeues when the backend has been unreachable for a time.
-func (d *decision) requeueIn(wait time.Duration) { d.requeueAt(d.Now.Add(wait - d.waited())) }
 
 // open begins an opening, in the record only.
 func (d *decision) open() {

@@ -214,6 +214,69 @@ func openSince(at time.Time) *managerv1alpha1.FailOpen {
 	}}
 }
 
+// Only the time without a ready endpoint counts for an opening and for its second stage. Ready endpoints that the manager cannot
+// dial end it, because of a NetworkPolicy or of one pod of several.
+func TestOnlyTimeWithoutEndpointsCounts(t *testing.T) {
+	shortOutage := func(w *webhook) {
+		w.becomes(Unreachable)
+		w.pass(10 * time.Second)
+		w.becomes(Ready)
+	}
+	for name, test := range map[string]struct {
+		before func(*webhook)
+		ready  time.Duration
+	}{
+		"endpoints are ready a day":        {shortOutage, 24 * time.Hour},
+		"endpoints are ready for a moment": {func(w *webhook) { w.becomes(Unreachable); w.pass(4 * time.Minute); w.becomes(Ready) }, 0},
+		"again and again": {func(w *webhook) {
+			for range 100 {
+				shortOutage(w)
+				w.pass(10 * time.Minute)
+			}
+		}, time.Minute},
+		"the status claims an outage":         {func(w *webhook) { w.record = since(noon.Add(-time.Hour)); w.becomes(Ready) }, time.Hour},
+		"restarted while endpoints are ready": {func(w *webhook) { shortOutage(w); w.pass(time.Hour); w.restart() }, time.Hour},
+		"no decision was made for a day": {func(w *webhook) {
+			w.becomes(Unreachable)
+			w.memory, w.now = w.memory.Interrupted(), w.now.Add(24*time.Hour)
+		}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWebhook(t)
+			test.before(w)
+			w.pass(test.ready)
+			w.is("before", closed)
+			w.becomes(Unreachable)
+			w.is("one moment after the endpoints are lost", closed)
+			lost := w.now
+			w.pass(5*time.Minute - time.Second)
+			w.is("before the time", closed)
+			w.pass(time.Second)
+			installtest.Same(t, "the configuration in time", partly, w.live)
+			w.pass(10*time.Minute - time.Second)
+			installtest.Same(t, "before the time for all", partly, w.live)
+			w.pass(time.Second)
+			installtest.Same(t, "in time for all", all, w.live)
+			installtest.Same(t, "the time of the opening", lost.Add(5*time.Minute), w.record.Openings[0].From.UTC())
+		})
+	}
+}
+
+// An opening lasts while endpoints are ready and not proved to serve. They delay its second stage.
+func TestReadyEndpointsDelayTheSecondStage(t *testing.T) {
+	w := newWebhook(t)
+	w.becomes(Unreachable)
+	w.pass(14 * time.Minute)
+	w.becomes(Ready)
+	w.pass(10 * time.Minute)
+	w.becomes(Unreachable)
+	w.is("one moment after the endpoints are lost again", partly, "12:05:00 to 13:05:01")
+	w.pass(15*time.Minute - time.Second)
+	w.is("before the time for all", partly, "12:05:00 to 13:05:01")
+	w.pass(time.Second)
+	w.is("in time for all", all, "12:05:00 all 12:39:00 to 13:05:01")
+}
+
 // Without the answer of the API server, a decision opens nothing.
 func TestNeedsConfirmation(t *testing.T) {
 	w := newWebhook(t)

@@ -38,10 +38,10 @@ func openingEvents(w managerv1alpha1.WebhookStatus, old *managerv1alpha1.Opening
 	case now.ClosedBy != "":
 	case now.AllFrom != nil && !wasAll:
 		events = append(events, Event{Warning: true, Reason: managerv1alpha1.EventWebhookOpened, Message: fmt.Sprintf(
-			"no endpoint of %s answers since %s: as the administrator allows, all requests pass that it does not answer, until %s at the latest", title, since(w), at(now))})
+			"no endpoint of %s is ready (unreachableSince %s): as the administrator allows, all requests pass that it does not answer, until %s at the latest", title, since(w), at(now))})
 	case old == nil:
 		events = append(events, Event{Warning: true, Reason: managerv1alpha1.EventWebhookOpened, Message: fmt.Sprintf(
-			"no endpoint of %s answers since %s: as the administrator allows, requests of nodes, and about objects in the operator's namespace, pass that it does not answer, until %s at the latest", title, since(w), at(now))})
+			"no endpoint of %s is ready (unreachableSince %s): as the administrator allows, requests of nodes, and about objects in the operator's namespace, pass that it does not answer, until %s at the latest", title, since(w), at(now))})
 	}
 	if now.ClosedBy != "" && !wasClosed {
 		events = append(events, Event{Warning: now.ClosedBy != managerv1alpha1.ClosedServed, Reason: managerv1alpha1.EventWebhookClosed, Message: fmt.Sprintf(
