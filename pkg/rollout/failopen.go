@@ -42,7 +42,7 @@ type opener struct {
 
 // decide gives the desired registrations of open webhooks the form of their opening. With mayOpen unset, all are closed.
 func (o *opener) decide(mayOpen bool) {
-	if len(o.Upgrade.From) > 0 && !o.Upgrade.Started && !mayOpen {
+	if o.Upgrade.isPending() && !mayOpen {
 		return // the webhooks belong to the previous version
 	}
 	if mayOpen {
@@ -165,8 +165,12 @@ func (o *opener) backendOf(c candidate, outage bool) failopen.Backend {
 	return failopen.Serves
 }
 
-// closeRest closes registrations that no other step of the plan closes, because they are not repaired.
+// closeRest closes registrations that no other step of the plan closes, because they are not repaired. Without decisions, the
+// webhooks belong to the previous version, which opens and closes them.
 func (o *opener) closeRest() {
+	if o.plan.FailOpen == nil {
+		return
+	}
 	for _, live := range o.Observed.registrations() {
 		if live.Kind == csvspec.APIServiceType || o.plan.writes(drift.KeyOf(live.Object)) || webhookconfig.OpenState(live.Object) == managerv1alpha1.FailOpenClosed {
 			continue

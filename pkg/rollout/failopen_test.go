@@ -16,6 +16,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/requirements"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/failopen"
 )
 
@@ -150,6 +151,33 @@ func TestOpenAndMaintained(t *testing.T) {
 			c.reconcileOpenings()
 			installtest.Same(t, "the configuration", test.state, c.openState())
 			installtest.Same(t, "closed by", test.by, c.failOpen().Openings[0].ClosedBy)
+		})
+	}
+}
+
+// A successor that must not start yet writes nothing: the webhooks belong to the previous version. Its deletion changes nothing, either.
+func TestWaitingUpgradeKeepsTheOpening(t *testing.T) {
+	for name, change := range map[string]func(*cluster){
+		"not upgradeable":           func(c *cluster) { c.Upgrade.NotUpgradeable = "busy" },
+		"not ready":                 func(c *cluster) { c.Upgrade.NotReady = "not ready" },
+		"no scope":                  obstacles["no scope"].put,
+		"an invalid description":    obstacles["an invalid description"].put,
+		"a requirement is not met":  obstacles["a requirement"].put,
+		"another version claims it": func(c *cluster) { c.Verdict = requirements.Verdict{Conflict: "shop.v3 claims its Deployments"} },
+		"another selector":          func(c *cluster) { c.spec("manager").Spec.Selector.MatchLabels = map[string]string{"app": "other"} },
+		"the deletion waits":        func(c *cluster) { c.DeletionBlocked = true },
+	} {
+		t.Run(name, func(t *testing.T) {
+			older := opened(t, time.Minute)
+			next := older.upgradeTo(webhookOf("manager", func(d *operatorsv1alpha1.WebhookDescription) { d.TimeoutSeconds = new(int32(7)) }))
+			next.Config = older.Config
+			next.FailOpen = FailOpen{Recorded: []managerv1alpha1.WebhookRolloutStatus{{}, older.Previous}}
+			change(next)
+			for range 3 {
+				next.wait(time.Second)
+				installtest.Same(t, "writes of the successor", nil, stepsOf(next.reconcile()))
+				installtest.Same(t, "the configuration", managerv1alpha1.FailOpenPartly, next.openState())
+			}
 		})
 	}
 }

@@ -152,7 +152,9 @@ func (m *maintainer) maintainConversions(w render.Webhook) {
 func (m *maintainer) keepTrust() {
 	m.plan.addUnlessAccepted(m.Issuance...)
 	for _, d := range slices.Concat(m.Desired.Deployments, m.Maintained) {
-		inService := slices.DeleteFunc(slices.Clone(d.Webhooks), func(w render.Webhook) bool { return m.liveOf(w) == nil || m.servedByOther(d, w) })
+		inService := slices.DeleteFunc(slices.Clone(d.Webhooks), func(w render.Webhook) bool {
+			return m.liveOf(w) == nil || m.servedByOther(d, w) || m.Upgrade.isPending() && m.Upgrade.olderOwner(m.liveOf(w)) != nil
+		})
 		live := m.Observed.Deployments[d.Object.Name]
 		if len(inService) == 0 || live == nil || m.Verdict.ClaimedDeployments[d.Object.Name] != "" {
 			continue

@@ -109,7 +109,7 @@ func (in Input) KeepsTrustOnly() bool {
 // InService reports whether API servers call webhooks, or did until another client deleted these. Before an
 // upgrade starts, the webhooks belong to the previous version.
 func (in Input) InService() bool {
-	if len(in.Upgrade.From) > 0 && !in.Upgrade.Started {
+	if in.Upgrade.isPending() {
 		return false
 	}
 	labelled := func(live registration.Registration) bool { return csvspec.HasOwnerLabels(live.Object, in.CSV) }

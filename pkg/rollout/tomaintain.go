@@ -14,7 +14,7 @@ import (
 func (in Input) ToMaintain() []*operatorsv1alpha1.ClusterServiceVersion {
 	versions := in.Upgrade.From
 	switch {
-	case len(in.Upgrade.From) > 0 && !in.Upgrade.Started:
+	case in.Upgrade.isPending():
 		return nil
 	case in.RendersAsServed():
 	case in.Failure != nil || !in.Verdict.Passes():

@@ -42,6 +42,9 @@ func (u Upgrade) Waits() bool {
 	return !u.Started && len(u.From) > 0 && (u.NotUpgradeable != "" || u.NotReady != "" || u.ReplacementUnknown)
 }
 
+// isPending reports whether the webhooks still belong to the previous version, which is reconciled, too.
+func (u Upgrade) isPending() bool { return len(u.From) > 0 && !u.Started }
+
 // Ends reports whether an object ends with the previous versions, which are its only owners.
 func (u Upgrade) Ends(o metav1.Object) bool {
 	owners := o.GetOwnerReferences()
