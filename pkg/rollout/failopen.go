@@ -7,6 +7,7 @@ import (
 	"time"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
@@ -19,6 +20,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/failopen"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/registration"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/report"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/route"
 )
 
 // FailOpen is what is known about the openings of the webhooks.
@@ -144,25 +146,30 @@ func (o *opener) settingsOf(w render.Webhook) *failopen.Settings {
 	}
 }
 
-// backendOf dials endpoints only in an outage: to prove that it is over.
+// backendOf dials endpoints only in an outage: to prove that it is over. With each gate, a backend with a ready endpoint is
+// not unreachable.
 func (o *opener) backendOf(c candidate, outage bool) failopen.Backend {
-	if o.Policy.Gate == GateAvailable {
-		if c.backend.Available {
-			return failopen.Serves
-		}
-		return failopen.Unreachable
+	if o.Policy.Gate == GateAvailable && c.backend.Available {
+		return failopen.Serves
 	}
 	endpoints, reason, _ := o.registrar.probes.toProbe(c.deployment, c.webhook)
 	switch {
-	case reason == managerv1alpha1.ReasonNoReadyEndpoints, reason == managerv1alpha1.ReasonServiceMissing:
+	case reason == managerv1alpha1.ReasonNoReadyEndpoints, reason == managerv1alpha1.ReasonServiceMissing && !o.isAnyReady(c.deployment.Service.Name):
 		return failopen.Unreachable
-	case reason != "" || !outage:
+	case reason != "" || !outage || o.Policy.Gate == GateAvailable:
 		return failopen.Ready
 	}
 	if reason, _ := o.registrar.probes.unanswered(endpoints, o.registrar.probes.probePause(c.webhook, c.backend)); reason != "" {
 		return failopen.Ready
 	}
 	return failopen.Serves
+}
+
+// isAnyReady reports whether an endpoint of a Service is ready, also if no cache shows the Service.
+func (o *opener) isAnyReady(service string) bool {
+	return slices.ContainsFunc(o.Observed.Slices[service], func(slice *discoveryv1.EndpointSlice) bool {
+		return slices.ContainsFunc(slice.Endpoints, route.Ready)
+	})
 }
 
 // closeRest closes registrations that no other step of the plan closes, because they are not repaired. Without decisions, the

@@ -92,6 +92,77 @@ func TestOpensAfterATime(t *testing.T) {
 	installtest.Same(t, "closed by", managerv1alpha1.ClosedTimeOver, c.failOpen().Openings[0].ClosedBy)
 }
 
+// With each gate, a webhook opens only if no endpoint is ready. A Deployment that lacks one of its replicas is not available, and
+// another pod of it serves.
+func TestReadyEndpointOpensNothing(t *testing.T) {
+	for name, test := range map[string]struct {
+		gate   Gate
+		change func(*cluster)
+		state  managerv1alpha1.FailOpenState
+	}{
+		"serving, no endpoint is ready":   {GateServing, func(c *cluster) { c.serve("manager") }, managerv1alpha1.FailOpenPartly},
+		"serving, an endpoint is ready":   {GateServing, func(c *cluster) { c.serve("manager", "10.0.0.1") }, managerv1alpha1.FailOpenClosed},
+		"available, no endpoint is ready": {GateAvailable, func(c *cluster) { c.serve("manager") }, managerv1alpha1.FailOpenPartly},
+		"available, an endpoint is ready": {GateAvailable, func(c *cluster) { c.serve("manager", "10.0.0.1") }, managerv1alpha1.FailOpenClosed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := installed(t, webhookOf("manager"))
+			c.Policy.Gate, c.answer = test.gate, refuses
+			c.Config.Subscription = "shop"
+			c.Config.Annotations = map[string]string{wellknown.AnnotationFailOpenAfter: "1m"}
+			c.reconcileOpenings()
+			c.becomeUnavailable("manager")
+			for range 3 {
+				test.change(c)
+				c.wait(time.Minute)
+				c.reconcileOpenings()
+			}
+			installtest.Same(t, "the configuration", test.state, c.openState())
+		})
+	}
+}
+
+// The answer of the API server counts, if the caches show fewer endpoints, or no Service.
+func TestConfirmedEndpoints(t *testing.T) {
+	for name, test := range map[string]struct {
+		gate      Gate
+		noService bool
+		ready     []string
+		state     managerv1alpha1.FailOpenState
+	}{
+		"no endpoint is ready":                        {GateServing, false, nil, managerv1alpha1.FailOpenPartly},
+		"an endpoint is ready":                        {GateServing, false, []string{"10.0.0.1"}, managerv1alpha1.FailOpenClosed},
+		"available: no endpoint is ready":             {GateAvailable, false, nil, managerv1alpha1.FailOpenPartly},
+		"available: an endpoint is ready":             {GateAvailable, false, []string{"10.0.0.1"}, managerv1alpha1.FailOpenClosed},
+		"without the Service: no endpoint is ready":   {GateServing, true, nil, managerv1alpha1.FailOpenPartly},
+		"without the Service: an endpoint is ready":   {GateServing, true, []string{"10.0.0.1"}, managerv1alpha1.FailOpenClosed},
+		"available, without it: no endpoint is ready": {GateAvailable, true, nil, managerv1alpha1.FailOpenPartly},
+		"available, without it: an endpoint is ready": {GateAvailable, true, []string{"10.0.0.1"}, managerv1alpha1.FailOpenClosed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := lost(t)
+			c.Policy.Gate = test.gate
+			c.becomeUnavailable("manager")
+			service := c.Observed.Services["manager-service"]
+			if test.noService {
+				delete(c.Observed.Services, "manager-service")
+			}
+			c.wait(30 * time.Minute)
+			c.FailOpen.Confirmed = map[string]bool{}
+			installtest.Same(t, "asks", []string{"manager-service"}, c.next().Confirm)
+			c.FailOpen.Confirmed["manager-service"] = true
+			c.Observed.Services["manager-service"] = service
+			c.serve("manager", test.ready...)
+			if test.noService {
+				delete(c.Observed.Services, "manager-service")
+			}
+			plan := c.next()
+			installtest.Same(t, "asks again", nil, plan.Confirm)
+			installtest.Same(t, "the recorded state", test.state, plan.FailOpen[csvspec.IdentityOf(c.CSV.Spec.WebhookDefinitions[0])].Record.State)
+		})
+	}
+}
+
 func TestOpenUntilItServes(t *testing.T) {
 	c := opened(t, time.Minute)
 	c.answer = refuses
