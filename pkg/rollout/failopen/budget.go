@@ -12,7 +12,8 @@ import (
 
 const (
 	day = 24 * time.Hour
-	// mostOpenings is how many openings a record has.
+	// mostOpenings is how many openings a record has. A webhook has no more in 24 hours: the time of an opening that the record
+	// drops would not count after a restart, and the audit would not have it.
 	mostOpenings = 20
 )
 
@@ -87,6 +88,21 @@ func (d *decision) nextBudget() time.Time {
 		}
 	}
 	return time.Time{}
+}
+
+// nextFree returns when the record has space for an opening, without one that ended within 24 hours; zero for now.
+func (d *decision) nextFree() time.Time {
+	var ends []time.Time
+	for _, o := range d.openings {
+		if o.Until != nil && d.Now.Sub(o.Until.Time) < day {
+			ends = append(ends, o.Until.Time)
+		}
+	}
+	if len(ends) < mostOpenings {
+		return time.Time{}
+	}
+	slices.SortFunc(ends, time.Time.Compare)
+	return ends[len(ends)-mostOpenings].Add(day)
 }
 
 // newest returns the openings for the record.

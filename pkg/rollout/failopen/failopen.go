@@ -141,6 +141,10 @@ func (d *decision) open() {
 		d.requeueAt(d.nextBudget())
 		return
 	}
+	if free := d.nextFree(); !free.IsZero() {
+		d.requeueAt(free)
+		return
+	}
 	if !d.Confirmed {
 		d.confirm = true
 		return

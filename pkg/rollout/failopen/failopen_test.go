@@ -323,25 +323,49 @@ func TestAfterTimeOver(t *testing.T) {
 	installtest.Same(t, "the configuration in the next outage", partly, w.live)
 }
 
-// The time of all openings within 24 hours counts.
+// The time of all openings within 24 hours counts, and so does their number. A restart of the manager changes neither.
 func TestBudget(t *testing.T) {
-	w := newWebhook(t)
-	w.settings.AllAfter = 0
-	for range 200 {
-		w.becomes(Unreachable)
-		w.pass(5*time.Minute + 20*time.Second)
-		w.becomes(Serves)
-		w.pass(10 * time.Second)
-	}
-	for at := noon; at.Before(w.now); at = at.Add(10 * time.Second) {
-		d := decision{Facts: w.facts(), openings: w.record.Openings}
-		if used := d.used(at); used > w.settings.For {
-			t.Fatalf("%s in the 24 hours before %s", used, at)
-		}
-	}
-	installtest.Same(t, "the number of openings in the status", mostOpenings, len(w.record.Openings))
-	if total := time.Duration(w.record.OpenSeconds) * time.Second; total < 59*time.Minute || total > time.Hour+time.Minute {
-		t.Errorf("open for %s in all", total)
+	for name, test := range map[string]struct {
+		open     time.Duration // how long the backend is lost after the webhook opens
+		restarts bool
+		openings int
+		total    time.Duration
+	}{
+		"long openings":                {4 * time.Minute, false, 15, time.Hour},
+		"long openings and restarts":   {4 * time.Minute, true, 15, time.Hour},
+		"longer openings and restarts": {2*time.Minute + 30*time.Second, true, mostOpenings, 50 * time.Minute},
+		"short openings":               {20 * time.Second, false, mostOpenings, 7 * time.Minute},
+		"short openings and restarts":  {20 * time.Second, true, mostOpenings, 7 * time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWebhook(t)
+			w.settings.AllAfter = 0
+			for w.now.Before(noon.Add(20 * time.Hour)) {
+				w.becomes(Unreachable)
+				w.pass(5*time.Minute + test.open)
+				w.becomes(Serves)
+				w.pass(10 * time.Second)
+				if test.restarts {
+					w.restart()
+				}
+				d := decision{Facts: w.facts(), openings: w.record.Openings}
+				if used := d.used(w.now); used > w.settings.For+time.Second { // The end is recorded in whole seconds.
+					t.Fatalf("%s in the 24 hours before %s", used, w.now)
+				}
+			}
+			if n := len(w.record.Openings); n < test.openings || n > mostOpenings {
+				t.Errorf("%d openings", n)
+			}
+			total := time.Duration(w.record.OpenSeconds) * time.Second
+			if total < test.total-time.Minute || total > test.total+time.Minute {
+				t.Errorf("open for %s in all", total)
+			}
+			w.becomes(Unreachable)
+			w.pass(10 * time.Minute)
+			installtest.Same(t, "the next outage", closed, w.live)
+			w.pass(24 * time.Hour)
+			installtest.Same(t, "the openings after a day", true, w.record.Openings[len(w.record.Openings)-1].From.After(noon.Add(20*time.Hour)))
+		})
 	}
 }
 
