@@ -20,6 +20,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/failopen"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/registration"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/report"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/workload"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/route"
 )
 
@@ -109,9 +110,21 @@ func (o *opener) opened(d render.Deployment, w render.Webhook) render.Webhook {
 func (o *opener) factsOf(d operatorsv1alpha1.WebhookDescription, live drift.Object) failopen.Facts {
 	f := failopen.Facts{Now: o.now, Record: o.recordOf(d), Memory: o.FailOpen.Memories[csvspec.IdentityOf(d)], Live: managerv1alpha1.FailOpenClosed}
 	if live != nil {
-		f.Live = webhookconfig.OpenState(live)
+		f.Live, f.LiveRequests = webhookconfig.OpenState(live), webhookconfig.OpenRequests(live)
+		f.Created, f.Written = live.GetCreationTimestamp().Time, lastWrite(live)
 	}
 	return f
+}
+
+// lastWrite returns when any client last wrote an object, by the clock of the API server.
+func lastWrite(live drift.Object) time.Time {
+	last := live.GetCreationTimestamp().Time
+	for _, entry := range live.GetManagedFields() {
+		if entry.Time != nil {
+			last = workload.Later(last, entry.Time.Time)
+		}
+	}
+	return last
 }
 
 // recordOf returns what the status of the API server has: after an upgrade, that of the replaced version.

@@ -6,6 +6,7 @@ import (
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -271,6 +272,42 @@ func TestOpenAndTrusted(t *testing.T) {
 	c.reconcileOpenings()
 	installtest.Same(t, "closed", managerv1alpha1.FailOpenClosed, c.openState())
 	installtest.Same(t, "the caBundle when it is closed", "three CAs", string(c.validating("manager").Webhooks[0].ClientConfig.CABundle))
+}
+
+// The WebhookRollout is deleted while the webhook is open, and the manager restarts.
+func TestOpeningWithoutARecord(t *testing.T) {
+	for name, change := range map[string]func(*cluster){
+		"it may be installed":      func(*cluster) {},
+		"a requirement is not met": obstacles["a requirement"].put,
+		"no scope":                 obstacles["no scope"].put,
+		"the deletion waits":       func(c *cluster) { c.DeletionBlocked = true },
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := opened(t, time.Minute)
+			live := c.validating("manager").DeepCopy()
+			live.CreationTimestamp = metav1.NewTime(c.now.Add(-time.Hour))
+			live.ManagedFields = []metav1.ManagedFieldsEntry{{Time: new(metav1.NewTime(c.now.Add(-time.Minute)))}, {}}
+			c.store(live)
+			c.Previous.Deployments[0].Webhooks[0].FailOpen, c.FailOpen.Memories = nil, nil
+			change(c)
+			c.reconcileOpenings()
+			installtest.Same(t, "the configuration", managerv1alpha1.FailOpenClosed, c.openState())
+			installtest.Same(t, "the number of openings", 1, len(c.failOpen().Openings))
+			o := c.failOpen().Openings[0]
+			installtest.Same(t, "from", live.CreationTimestamp.Unix(), o.From.Unix())
+			installtest.Same(t, "closed by", managerv1alpha1.ClosedChanged, o.ClosedBy)
+			installtest.Same(t, "the recorded requests", render.FirstRequests("shop", nil), o.Requests)
+		})
+	}
+}
+
+// The last write counts, of any client.
+func TestLastWrite(t *testing.T) {
+	c := lost(t)
+	live := c.validating("manager").DeepCopy()
+	installtest.Same(t, "without fields", live.CreationTimestamp.Time, lastWrite(live))
+	live.ManagedFields = []metav1.ManagedFieldsEntry{{Time: new(metav1.NewTime(noon.Add(5 * time.Hour)))}, {}, {Time: new(metav1.NewTime(noon.Add(3 * time.Hour)))}}
+	installtest.Same(t, "with fields", noon.Add(5*time.Hour), lastWrite(live))
 }
 
 // A registration that stays as olm-operator made it is opened and closed, and stays so otherwise.

@@ -67,6 +67,16 @@ func OpenState(o metav1.Object) managerv1alpha1.FailOpenState {
 	}
 }
 
+// OpenRequests returns the CEL expression for the requests that pass by an open configuration; empty for all.
+func OpenRequests(o metav1.Object) string {
+	if opened, second := openEntryOf(o); second {
+		if i := slices.IndexFunc(*opened.conditions, isOpenCondition); i >= 0 {
+			return (*opened.conditions)[i].Expression
+		}
+	}
+	return ""
+}
+
 // CopyOpening gives a configuration the same opening as another one, or none. Everything else stays.
 func CopyOpening(to, from metav1.Object) {
 	source := entriesOf(from)

@@ -61,6 +61,7 @@ func TestOpen(t *testing.T) {
 			Open(o, test.state, test.requests)
 			installtest.Same(t, name, test.want, textOf(o))
 			installtest.Same(t, name+": the state", test.state, OpenState(o))
+			installtest.Same(t, name+": the requests", len(test.want) == 2, OpenRequests(o) == "r")
 			again := copied(o)
 			CopyOpening(again, o)
 			installtest.Same(t, name+": the same opening", textOf(o), textOf(again))

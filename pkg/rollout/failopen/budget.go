@@ -31,17 +31,50 @@ func (d *decision) merge() {
 		byFrom[o.From.Unix()] = *o.DeepCopy()
 	}
 	for _, o := range byFrom {
-		d.openings = append(d.openings, o)
+		if d.isAhead(o) {
+			d.ahead = append(d.ahead, o)
+		} else {
+			d.openings = append(d.openings, o)
+		}
 	}
-	slices.SortFunc(d.openings, func(a, b managerv1alpha1.Opening) int { return cmp.Compare(a.From.Unix(), b.From.Unix()) })
+	oldestFirst(d.ahead)
+	oldestFirst(d.openings)
 	for i := range d.openings {
 		d.repair(&d.openings[i], i == len(d.openings)-1)
 	}
+	d.endAhead()
 }
 
-// isPossible is false for an opening in the future, and for one that ends before it begins.
+func oldestFirst(openings []managerv1alpha1.Opening) {
+	slices.SortFunc(openings, func(a, b managerv1alpha1.Opening) int { return cmp.Compare(a.From.Unix(), b.From.Unix()) })
+}
+
+// isPossible is false for an opening that ends before it begins, and for one that begins later than clocks differ.
 func (d *decision) isPossible(o managerv1alpha1.Opening) bool {
-	return !o.From.After(d.Now.Add(tolerance)) && (o.ClosedBy == "" || o.Until != nil && !o.Until.Before(&o.From))
+	return !o.From.After(d.Now.Add(day)) && (o.ClosedBy == "" || o.Until != nil && !o.Until.Before(&o.From))
+}
+
+// isAhead reports whether an opening is recorded by a clock that was ahead of the clock of this process.
+func (d *decision) isAhead(o managerv1alpha1.Opening) bool {
+	if o.ClosedBy == "" {
+		return !d.remembers(o) && o.From.After(d.Now.Add(tolerance))
+	}
+	return o.From.After(d.Now)
+}
+
+// endAhead keeps openings of the future in the record: the webhook was open. Such an opening does not last. If the configuration
+// is open, recordUnrecorded records it with a time that is possible.
+func (d *decision) endAhead() {
+	d.ahead = slices.DeleteFunc(d.ahead, func(o managerv1alpha1.Opening) bool {
+		claims := o.ClosedBy == "" && d.isLiveOpen() && d.current() == nil
+		d.claimed = d.claimed || claims
+		return claims
+	})
+	for i := range d.ahead {
+		if o := &d.ahead[i]; o.ClosedBy == "" {
+			o.ClosedBy, o.Until = managerv1alpha1.ClosedTimeOver, o.From.DeepCopy()
+		}
+	}
 }
 
 // repair corrects what a status can have only if another client wrote it.
@@ -52,7 +85,7 @@ func (d *decision) repair(o *managerv1alpha1.Opening, last bool) {
 			o.Until = new(metav1.NewTime(d.Now.Truncate(time.Second)))
 		}
 	}
-	remembered := last && o.ClosedBy == "" && d.remembered() != nil
+	remembered := last && o.ClosedBy == "" && d.remembers(*o)
 	if o.ClosedBy == "" && o.AllFrom != nil && !remembered && d.Live == managerv1alpha1.FailOpenPartly {
 		o.AllFrom, o.AllRequests = nil, ""
 	}
@@ -93,7 +126,7 @@ func (d *decision) nextBudget() time.Time {
 // nextFree returns when the record has space for an opening, without one that ended within 24 hours; zero for now.
 func (d *decision) nextFree() time.Time {
 	var ends []time.Time
-	for _, o := range d.openings {
+	for _, o := range slices.Concat(d.ahead, d.openings) {
 		if o.Until != nil && d.Now.Sub(o.Until.Time) < day {
 			ends = append(ends, o.Until.Time)
 		}
@@ -105,9 +138,10 @@ func (d *decision) nextFree() time.Time {
 	return ends[len(ends)-mostOpenings].Add(day)
 }
 
-// newest returns the openings for the record.
+// newest returns the openings for the record. The last one may last, so that the ones of the future are before it.
 func (d *decision) newest() []managerv1alpha1.Opening {
-	return d.openings[max(0, len(d.openings)-mostOpenings):]
+	all := slices.Concat(d.ahead, d.openings)
+	return all[max(0, len(all)-mostOpenings):]
 }
 
 func later(a, b time.Time) time.Time {

@@ -5,6 +5,7 @@
 package failopen
 
 import (
+	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -53,6 +54,12 @@ type Memory struct {
 	Opened time.Time
 	// Closing is why the opening ends; empty while it lasts.
 	Closing managerv1alpha1.ClosedBy
+	// SeenClosed is when this process last observed that the configuration is closed.
+	SeenClosed time.Time
+	// Unrecorded is the beginning of an opening that had no record, until the configuration is closed.
+	Unrecorded metav1.Time
+	// OpenSeconds is how long all openings that have ended lasted.
+	OpenSeconds int64
 	// AwaitsProof is set after an opening that ended by time, until the backend is proved to serve.
 	AwaitsProof bool
 }
@@ -68,7 +75,12 @@ type Facts struct {
 	// Registered is set if the webhook is registered as it is declared.
 	Registered bool
 	// Live is the state of the webhook configuration.
-	Live    managerv1alpha1.FailOpenState
+	Live managerv1alpha1.FailOpenState
+	// LiveRequests is the CEL expression for the requests that pass by the configuration; empty for all.
+	LiveRequests string
+	// Created and Written are when the configuration was created and last written, by the clock of the API server.
+	Created, Written time.Time
+
 	Backend Backend
 	// Confirmed is set if the API server has just confirmed that the backend is unreachable.
 	Confirmed bool
@@ -95,6 +107,7 @@ func Decide(f Facts) Decision {
 	d := &decision{Facts: f}
 	d.merge()
 	d.observe()
+	d.recordUnrecorded()
 	if d.current() == nil {
 		d.open()
 	} else {
@@ -106,6 +119,8 @@ func Decide(f Facts) Decision {
 type decision struct {
 	Facts
 	openings []managerv1alpha1.Opening // recorded and remembered, the oldest first
+	ahead    []managerv1alpha1.Opening // that have ended, and begin in the future
+	claimed  bool                      // the record has an opening that lasts, and begins in the future
 	since    time.Time                 // of the outage, as people read it; zero without one
 	served   *metav1.Time
 	seconds  int64
@@ -130,7 +145,7 @@ func (d *decision) requeueAt(at time.Time) {
 // open begins an opening, in the record only.
 func (d *decision) open() {
 	s := d.Settings
-	if d.since.IsZero() || d.Backend != Unreachable || d.awaitsProof() {
+	if d.since.IsZero() || d.Backend != Unreachable || d.awaitsProof() || d.isLiveOpen() {
 		return
 	}
 	if d.waited() < s.After {
@@ -183,8 +198,8 @@ func (d *decision) awaitsProof() bool {
 	if d.Memory.AwaitsProof {
 		return true
 	}
-	for i := len(d.openings) - 1; i >= 0; i-- {
-		if o := d.openings[i]; o.ClosedBy == managerv1alpha1.ClosedTimeOver && o.Until != nil {
+	for _, o := range slices.Backward(slices.Concat(d.openings, d.ahead)) {
+		if o.ClosedBy == managerv1alpha1.ClosedTimeOver && o.Until != nil {
 			return d.served == nil || d.served.Before(o.Until)
 		}
 	}
@@ -235,28 +250,28 @@ func (d *decision) isOver() bool {
 
 // isConfirmed reports whether this process decided the opening, or the configuration shows it: a status alone opens nothing.
 func (d *decision) isConfirmed() bool {
-	return d.remembered() != nil || d.Live == managerv1alpha1.FailOpenPartly || d.Live == managerv1alpha1.FailOpenAll
+	return d.remembers(*d.current()) || d.isLiveOpen()
 }
 
-func (d *decision) remembered() *managerv1alpha1.Opening {
+func (d *decision) isLiveOpen() bool { return width[d.Live] > 0 }
+
+// remembers reports whether this process knows that the opening lasts.
+func (d *decision) remembers(o managerv1alpha1.Opening) bool {
 	n := len(d.Memory.Openings)
-	if n == 0 || d.Memory.Openings[n-1].ClosedBy != "" || !d.Memory.Openings[n-1].From.Equal(&d.current().From) {
-		return nil
-	}
-	return &d.Memory.Openings[n-1]
+	return n > 0 && d.Memory.Openings[n-1].ClosedBy == "" && d.Memory.Openings[n-1].From.Equal(&o.From)
 }
 
 // close ends the record when the configuration is closed.
 func (d *decision) close() {
 	opening := d.current()
-	if d.Live == managerv1alpha1.FailOpenPartly || d.Live == managerv1alpha1.FailOpenAll {
+	if d.isLiveOpen() {
 		d.remember()
 		d.requeueAt(d.Now.Add(recordPause))
 		return
 	}
-	until := metav1.NewTime(d.Now.Truncate(time.Second).Add(time.Second))
+	until := metav1.NewTime(later(d.endOfSecond(), opening.From.Time))
 	opening.Until, opening.ClosedBy = &until, d.Memory.Closing
-	d.seconds += int64(max(0, until.Sub(opening.From.Time)) / time.Second)
+	d.seconds += secondsOf(*opening)
 	d.Memory.AwaitsProof = opening.ClosedBy == managerv1alpha1.ClosedTimeOver && d.Backend != Serves
 	d.Memory.Opened, d.Memory.Closing = time.Time{}, ""
 	d.remember()
@@ -265,7 +280,7 @@ func (d *decision) close() {
 // remember stores the openings that count for the budget.
 func (d *decision) remember() {
 	d.Memory.Openings = nil
-	for _, o := range d.openings {
+	for _, o := range slices.Concat(d.ahead, d.openings) {
 		if o.ClosedBy == "" || o.Until != nil && d.Now.Sub(o.Until.Time) < day {
 			d.Memory.Openings = append(d.Memory.Openings, *o.DeepCopy())
 		}
@@ -287,6 +302,7 @@ func (d *decision) result() Decision {
 	if opening := d.current(); opening != nil {
 		record.State = stateOf(*opening)
 	}
+	d.Memory.OpenSeconds = d.seconds
 	result := Decision{Form: d.form(), Record: record, Memory: d.Memory, RequeueAt: d.requeue, NeedsConfirmation: d.confirm}
 	if d.Settings == nil && len(record.Openings) == 0 {
 		result.Record = nil

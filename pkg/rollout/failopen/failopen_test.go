@@ -1,6 +1,7 @@
 package failopen
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"testing"
@@ -24,6 +25,8 @@ type webhook struct {
 	live     managerv1alpha1.FailOpenState
 	backend  Backend
 	changed  bool
+	created  time.Time // the configuration
+	written  time.Time // the configuration
 	// alive is what the API server answers, although the caches show no endpoint.
 	alive bool
 	// stuck is set if the configuration cannot be written.
@@ -32,7 +35,7 @@ type webhook struct {
 }
 
 func newWebhook(t *testing.T) *webhook {
-	return &webhook{t: t, now: noon, live: managerv1alpha1.FailOpenClosed, settings: &Settings{
+	return &webhook{t: t, now: noon, created: noon.Add(-48 * time.Hour), written: noon.Add(-48 * time.Hour), live: managerv1alpha1.FailOpenClosed, settings: &Settings{
 		After: 5 * time.Minute, AllAfter: 15 * time.Minute, For: time.Hour, Least: 30 * time.Second, Requests: "nodes",
 	}}
 }
@@ -40,7 +43,7 @@ func newWebhook(t *testing.T) *webhook {
 func (w *webhook) decide(confirmed bool) Decision {
 	return Decide(Facts{
 		Now: w.now, Settings: w.settings, Record: w.record.DeepCopy(), Memory: w.memory,
-		Registered: !w.changed, Live: w.live, Backend: w.backend, Confirmed: confirmed,
+		Registered: !w.changed, Live: w.live, LiveRequests: "live", Created: w.created, Written: w.written, Backend: w.backend, Confirmed: confirmed,
 	})
 }
 
@@ -57,8 +60,8 @@ func (w *webhook) reconcile() {
 		}
 		w.last = d
 		same := d.Form == w.live && fmt.Sprint(w.record) == fmt.Sprint(d.Record)
-		if !w.stuck {
-			w.live = d.Form
+		if !w.stuck && w.live != d.Form {
+			w.live, w.written = d.Form, w.now
 		}
 		w.record, w.memory = d.Record, d.Memory
 		if same || w.stuck {
@@ -433,6 +436,179 @@ func TestClock(t *testing.T) {
 	w.is("an hour back", closed)
 	w.pass(2 * time.Hour)
 	installtest.Same(t, "later", true, len(w.record.Openings) > 0)
+}
+
+// The clock of the previous leader was ahead. The audit finds its opening, and the budget counts it.
+func TestOpeningOfAClockThatWasAhead(t *testing.T) {
+	for name, test := range map[string]struct {
+		ahead    time.Duration
+		by       managerv1alpha1.ClosedBy
+		live     managerv1alpha1.FailOpenState
+		openings []string
+	}{
+		"ended":                           {2 * time.Minute, managerv1alpha1.ClosedServed, closed, []string{"12:02:00 to 12:03:00 Served"}},
+		"ended a moment ahead":            {time.Second, managerv1alpha1.ClosedServed, closed, []string{"12:00:01 to 12:01:01 Served"}},
+		"lasts, and is open":              {2 * time.Minute, "", partly, []string{"11:00:00 to 12:00:01 TimeOver"}},
+		"lasts, and is closed":            {2 * time.Minute, "", closed, []string{"12:02:00 to 12:02:00 TimeOver"}},
+		"lasts a moment ahead, is open":   {30 * time.Second, "", partly, []string{"12:00:30 to 13:00:31"}},
+		"lasts a moment ahead, closed":    {30 * time.Second, "", closed, []string{"12:00:30 to 12:00:30 Changed"}},
+		"later than clocks differ":        {48 * time.Hour, managerv1alpha1.ClosedServed, closed, nil},
+		"lasts, later than clocks differ": {48 * time.Hour, "", closed, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWebhook(t)
+			w.backend, w.live, w.written = Ready, test.live, noon
+			from := metav1.NewTime(noon.Add(test.ahead))
+			w.record = &managerv1alpha1.FailOpen{Openings: []managerv1alpha1.Opening{
+				{From: from, Until: new(metav1.NewTime(from.Add(time.Minute))), ClosedBy: test.by, Requests: "nodes"},
+			}}
+			w.reconcile()
+			w.reconcile()
+			w.is("in the record", w.live, test.openings...)
+			if w.record.IsOpen() {
+				return
+			}
+			for range 3 {
+				w.pass(time.Minute)
+			}
+			w.is("when the clock is there", closed, test.openings...)
+		})
+	}
+}
+
+// An opening of the future does not hide the one that lasts.
+func TestOpensAfterAClockWasAhead(t *testing.T) {
+	w := newWebhook(t)
+	w.becomes(Unreachable)
+	w.pass(20 * time.Minute)
+	w.becomes(Serves)
+	w.now = noon.Add(-time.Hour)
+	w.becomes(Unreachable)
+	w.pass(6 * time.Minute)
+	w.is("an hour back", partly, "12:05:00 all 12:15:00 to 12:20:01 Served", "11:05:00 to 12:05:01")
+	w.restart()
+	w.is("restarted", partly, "12:05:00 all 12:15:00 to 12:20:01 Served", "11:05:00 to 12:05:01")
+	w.becomes(Serves)
+	w.pass(2 * time.Hour)
+	w.is("when the clock is there", closed, "11:05:00 to 11:06:01 Served", "12:05:00 all 12:15:00 to 12:20:01 Served")
+}
+
+// A webhook that ends an opening before it begins, by clocks that differ, keeps it in the record.
+func TestEndsBeforeItBegins(t *testing.T) {
+	w := newWebhook(t)
+	w.becomes(Unreachable)
+	w.pass(6 * time.Minute)
+	w.now = noon.Add(4*time.Minute + 30*time.Second)
+	w.becomes(Serves)
+	w.is("half a minute back", closed, "12:05:00 to 12:05:00 Served")
+	w.restart()
+	w.is("restarted", closed, "12:05:00 to 12:05:00 Served")
+}
+
+// An opening that only the configuration shows is closed and recorded. Its time is the longest possible.
+func TestOpeningWithoutARecord(t *testing.T) {
+	for name, test := range map[string]struct {
+		change   func(*webhook)
+		openings []string
+	}{
+		"the record is deleted, and the manager restarts": {func(w *webhook) { w.record = nil; w.restart() },
+			[]string{"11:15:00 all 11:15:00 to 12:20:01 Changed"}},
+		"nothing is allowed any more": {func(w *webhook) { w.record, w.settings = nil, nil; w.restart() },
+			[]string{"12:15:00 all 12:15:00 to 12:20:01 Changed"}},
+		"the record is deleted": {func(w *webhook) { w.record = nil; w.reconcile(); w.becomes(Serves) },
+			[]string{"12:05:00 all 12:15:00 to 12:20:01 Served"}},
+		"the configuration was created in between": {func(w *webhook) { w.record = nil; w.created = noon.Add(10 * time.Minute); w.restart() },
+			[]string{"12:10:00 all 12:10:00 to 12:20:01 Changed"}},
+		"another client opens it again": {func(w *webhook) {
+			w.becomes(Serves)
+			w.pass(time.Hour)
+			w.now = w.now.Add(time.Minute)
+			w.live, w.written = partly, w.now
+			w.reconcile()
+		}, []string{"12:05:00 all 12:15:00 to 12:20:01 Served", "13:20:00 to 13:21:01 Changed"}},
+		"another client opens it, and the manager restarts": {func(w *webhook) {
+			w.becomes(Serves)
+			w.pass(30 * time.Minute)
+			w.now = w.now.Add(time.Minute)
+			w.live, w.written = partly, w.now
+			w.restart()
+		}, []string{"12:05:00 all 12:15:00 to 12:20:01 Served", "12:20:01 to 12:51:01 Changed"}},
+		"another client opens it when it may open": {func(w *webhook) {
+			w.becomes(Serves)
+			w.becomes(Unreachable)
+			w.pass(5*time.Minute - time.Second)
+			w.now = w.now.Add(time.Second)
+			w.live, w.written = partly, w.now
+			w.reconcile()
+			w.pass(5 * time.Minute)
+			w.becomes(Serves)
+		}, []string{"12:05:00 all 12:15:00 to 12:20:01 Served", "12:24:59 to 12:25:01 Changed", "12:25:00 to 12:30:01 Served"}},
+		"it cannot be closed at once": {func(w *webhook) {
+			w.record, w.stuck = nil, true
+			w.restart()
+			for range 3 {
+				w.pass(time.Minute)
+			}
+			w.stuck = false
+			w.reconcile()
+		}, []string{"11:15:00 all 11:15:00 to 12:23:01 Changed"}},
+		"the status is not written": {func(w *webhook) {
+			w.record, w.memory = nil, Memory{}
+			d := w.decide(false)
+			w.live, w.memory = d.Form, d.Memory
+			w.memory = w.decide(false).Memory
+			w.reconcile()
+		}, []string{"11:15:00 all 11:15:00 to 12:20:01 Changed"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWebhook(t)
+			w.becomes(Unreachable)
+			w.pass(20 * time.Minute)
+			installtest.Same(t, "open", all, w.live)
+			test.change(w)
+			w.is("afterwards", closed, test.openings...)
+			seconds := int64(0)
+			for _, o := range w.record.Openings {
+				seconds += secondsOf(o)
+			}
+			installtest.Same(t, "open seconds", seconds, w.record.OpenSeconds)
+			for range 3 {
+				w.pass(time.Minute)
+			}
+			w.is("later", closed, test.openings...)
+		})
+	}
+}
+
+// The requests that passed are those of the configuration.
+func TestRequestsWithoutARecord(t *testing.T) {
+	for state, want := range map[managerv1alpha1.FailOpenState]string{partly: "live -", all: "live live"} {
+		w := newWebhook(t)
+		w.live = state
+		w.reconcile()
+		o := w.record.Openings[0]
+		installtest.Same(t, "the requests", want, o.Requests+" "+cmp.Or(o.AllRequests, "-"))
+	}
+}
+
+// The status cannot be written when the opening ends.
+func TestOpenSecondsAfterAFailedStatusWrite(t *testing.T) {
+	w := newWebhook(t)
+	w.becomes(Unreachable)
+	w.pass(10 * time.Minute)
+	w.backend = Serves
+	for range 5 {
+		d := w.decide(false)
+		w.live, w.memory = d.Form, d.Memory
+	}
+	w.reconcile()
+	w.is("closed", closed, "12:05:00 to 12:10:01 Served")
+	installtest.Same(t, "open seconds", 301, w.record.OpenSeconds)
+	w.record = nil
+	w.reconcile()
+	installtest.Same(t, "without the record", 301, w.record.OpenSeconds)
+	w.restart()
+	installtest.Same(t, "after a restart", 301, w.record.OpenSeconds)
 }
 
 // Nothing is written while nothing changes.

@@ -9,9 +9,10 @@ import (
 // observe records since when the backend is unreachable. Two times count. Without a proof that the backend serves, an
 // opening lasts, and the status has the outage. A webhook opens only after no endpoint was ready for the whole time.
 func (d *decision) observe() {
-	now := metav1.NewTime(d.Now.Truncate(time.Second).Add(time.Second))
+	now := metav1.NewTime(d.endOfSecond())
+	d.seconds = d.Memory.OpenSeconds
 	if d.Record != nil {
-		d.seconds = d.Record.OpenSeconds
+		d.seconds = max(d.seconds, d.Record.OpenSeconds)
 		if at := d.Record.LastServedTime; at != nil && !at.After(d.Now.Add(time.Second)) {
 			d.served = at
 		}

@@ -54,7 +54,7 @@ var closedBecause = map[managerv1alpha1.ClosedBy]string{
 	managerv1alpha1.ClosedServed:    "its endpoints serve",
 	managerv1alpha1.ClosedTimeOver:  "it was open as long as the administrator allows. It does not open again before its endpoints have served",
 	managerv1alpha1.ClosedWithdrawn: "the administrator does not allow it any more, or the ClusterServiceVersion cannot be installed",
-	managerv1alpha1.ClosedChanged:   "it was changed or unregistered",
+	managerv1alpha1.ClosedChanged:   "it was changed or unregistered, or its opening had no record",
 }
 
 func since(w managerv1alpha1.WebhookStatus) string {

@@ -32,7 +32,7 @@ const (
 	ClosedTimeOver ClosedBy = "TimeOver"
 	// ClosedWithdrawn: the administrator does not allow the opening any more.
 	ClosedWithdrawn ClosedBy = "Withdrawn"
-	// ClosedChanged: the webhook was changed or unregistered, or another client closed it.
+	// ClosedChanged: the webhook was changed or unregistered, another client closed it, or the opening had no record.
 	ClosedChanged ClosedBy = "Changed"
 )
 
@@ -63,7 +63,8 @@ type FailOpen struct {
 
 // Opening is one interval in which a webhook was open.
 type Opening struct {
-	// from is when it began, or earlier by less than a second.
+	// from is when it began, or earlier by less than a second. If the opening had no record, it is the earliest
+	// time at which it can have begun.
 	From metav1.Time `json:"from"`
 
 	// allFrom is when it was widened. Absent if it was not.
