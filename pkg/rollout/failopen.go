@@ -89,7 +89,7 @@ func (o *opener) opened(d render.Deployment, w render.Webhook) render.Webhook {
 		f.Registered = c.live != nil && c.live.GetDeletionTimestamp() == nil && o.asDeclared(w) && o.registrar.useOf(c).kind == usedAsDesired
 		f.Confirmed = o.FailOpen.Confirmed[d.Service.Name]
 		if f.Registered {
-			f.Backend = o.backendOf(c, !f.Memory.UnreachableSince.IsZero() || f.Record.IsOpen() || f.Record != nil && f.Record.UnreachableSince != nil)
+			f.Backend = o.backendOf(c, f.NeedsProof())
 		}
 	}
 	decision := failopen.Decide(f)
@@ -159,9 +159,9 @@ func (o *opener) settingsOf(w render.Webhook) *failopen.Settings {
 	}
 }
 
-// backendOf dials endpoints only in an outage: to prove that it is over. With each gate, a backend with a ready endpoint is
+// backendOf dials endpoints only if a proof is needed: in an outage, to prove that it is over. With each gate, a backend with a ready endpoint is
 // not unreachable.
-func (o *opener) backendOf(c candidate, outage bool) failopen.Backend {
+func (o *opener) backendOf(c candidate, needsProof bool) failopen.Backend {
 	if o.Policy.Gate == GateAvailable && c.backend.Available {
 		return failopen.Serves
 	}
@@ -169,7 +169,7 @@ func (o *opener) backendOf(c candidate, outage bool) failopen.Backend {
 	switch {
 	case reason == managerv1alpha1.ReasonNoReadyEndpoints, reason == managerv1alpha1.ReasonServiceMissing && !o.isAnyReady(c.deployment.Service.Name):
 		return failopen.Unreachable
-	case reason != "" || !outage || o.Policy.Gate == GateAvailable:
+	case reason != "" || !needsProof || o.Policy.Gate == GateAvailable:
 		return failopen.Ready
 	}
 	if reason, _ := o.registrar.probes.unanswered(endpoints, o.registrar.probes.probePause(c.webhook, c.backend)); reason != "" {

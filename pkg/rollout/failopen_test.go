@@ -274,6 +274,32 @@ func TestOpenAndTrusted(t *testing.T) {
 	installtest.Same(t, "the caBundle when it is closed", "three CAs", string(c.validating("manager").Webhooks[0].ClientConfig.CABundle))
 }
 
+// The time was over, and no outage is recorded any more: the manager dials the endpoints until one proof, and then none.
+func TestOpensAgainAfterAProof(t *testing.T) {
+	c := opened(t, time.Minute)
+	c.wait(6 * time.Hour)
+	c.reconcileOpenings()
+	installtest.Same(t, "closed by", managerv1alpha1.ClosedTimeOver, c.failOpen().Openings[0].ClosedBy)
+	allowed := c.Config.Annotations
+	c.Config.Annotations = nil
+	c.serve("manager", "10.0.0.1")
+	c.reconcileOpenings()
+	c.Config.Annotations = allowed
+	c.reconcileOpenings()
+	installtest.Same(t, "an outage is recorded", false, c.failOpen().UnreachableSince != nil)
+	c.wait(time.Minute)
+	c.reconcileOpenings()
+	installtest.Same(t, "a proof is recorded", true, c.failOpen().LastServedTime != nil)
+	c.Observed.Answers = nil
+	installtest.Same(t, "the number of probes afterwards", 0, len(c.next().Probes))
+	c.wait(48 * time.Hour)
+	c.Observed.Slices = map[string][]*discoveryv1.EndpointSlice{}
+	c.reconcileOpenings()
+	c.wait(time.Minute)
+	c.reconcileOpenings()
+	installtest.Same(t, "in the next outage", managerv1alpha1.FailOpenPartly, c.openState())
+}
+
 // The WebhookRollout is deleted while the webhook is open, and the manager restarts.
 func TestOpeningWithoutARecord(t *testing.T) {
 	for name, change := range map[string]func(*cluster){

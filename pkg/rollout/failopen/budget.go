@@ -17,8 +17,19 @@ const (
 	mostOpenings = 20
 )
 
-// merge combines the openings of the record with the ones that this process remembers. What it remembers cannot be edited.
+// merge combines the record with what this process remembers. What it remembers cannot be edited.
 func (d *decision) merge() {
+	d.seconds = d.Memory.OpenSeconds
+	if d.Record != nil {
+		d.seconds = max(d.seconds, d.Record.OpenSeconds)
+		if at := d.Record.LastServedTime; at != nil && !at.After(d.Now.Add(time.Second)) {
+			d.served = at
+		}
+	}
+	d.mergeOpenings()
+}
+
+func (d *decision) mergeOpenings() {
 	byFrom := map[int64]managerv1alpha1.Opening{}
 	if d.Record != nil {
 		for _, o := range d.Record.Openings {

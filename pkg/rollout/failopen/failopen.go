@@ -193,19 +193,6 @@ func (d *decision) widen() {
 	}
 }
 
-// awaitsProof is true after an opening that ended by time, until the backend has served.
-func (d *decision) awaitsProof() bool {
-	if d.Memory.AwaitsProof {
-		return true
-	}
-	for _, o := range slices.Backward(slices.Concat(d.openings, d.ahead)) {
-		if o.ClosedBy == managerv1alpha1.ClosedTimeOver && o.Until != nil {
-			return d.served == nil || d.served.Before(o.Until)
-		}
-	}
-	return false
-}
-
 // continues ends the opening, widens it, or lets it last.
 func (d *decision) continues() {
 	if d.Memory.Opened.IsZero() {

@@ -41,10 +41,14 @@ func newWebhook(t *testing.T) *webhook {
 }
 
 func (w *webhook) decide(confirmed bool) Decision {
-	return Decide(Facts{
+	f := Facts{
 		Now: w.now, Settings: w.settings, Record: w.record.DeepCopy(), Memory: w.memory,
 		Registered: !w.changed, Live: w.live, LiveRequests: "live", Created: w.created, Written: w.written, Backend: w.backend, Confirmed: confirmed,
-	})
+	}
+	if f.Backend == Serves && !f.NeedsProof() {
+		f.Backend = Ready // the manager dials no endpoint
+	}
+	return Decide(f)
 }
 
 // reconcile carries out decisions until nothing changes: it asks, writes the configuration, and then the record.
@@ -324,6 +328,60 @@ func TestAfterTimeOver(t *testing.T) {
 	w.becomes(Unreachable)
 	w.pass(5 * time.Minute)
 	installtest.Same(t, "the configuration in the next outage", partly, w.live)
+}
+
+// A proof counts after an opening that ended by time, also if no outage is recorded any more.
+func TestProofWithoutAnOutage(t *testing.T) {
+	for name, between := range map[string]func(*webhook){
+		"nothing else":                func(*webhook) {},
+		"the webhook is changed":      func(w *webhook) { w.changed = true; w.reconcile(); w.changed = false },
+		"withdrawn and allowed again": func(w *webhook) { s := w.settings; w.settings = nil; w.reconcile(); w.settings = s },
+		"changed, and restarted":      func(w *webhook) { w.changed = true; w.reconcile(); w.changed = false; w.restart() },
+		"restarted while changed":     func(w *webhook) { w.changed = true; w.restart(); w.changed = false },
+		"changed, and no decision is made for a time": func(w *webhook) {
+			w.changed = true
+			w.reconcile()
+			w.changed, w.memory = false, w.memory.Interrupted()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWebhook(t)
+			w.becomes(Unreachable)
+			w.pass(2 * time.Hour)
+			w.is("the time is over", closed, "12:05:00 all 12:15:00 to 13:05:01 TimeOver")
+			between(w)
+			w.becomes(Ready)
+			w.pass(48 * time.Hour)
+			w.becomes(Unreachable)
+			w.pass(time.Hour)
+			installtest.Same(t, "without a proof", closed, w.live)
+			between(w)
+			w.becomes(Serves)
+			proved := w.record.DeepCopy()
+			w.pass(48 * time.Hour)
+			installtest.Same(t, "the record, while it serves", proved, w.record)
+			w.becomes(Unreachable)
+			w.pass(5*time.Minute - time.Second)
+			installtest.Same(t, "before the time, in the next outage", closed, w.live)
+			w.pass(time.Second)
+			installtest.Same(t, "in the next outage", partly, w.live)
+		})
+	}
+}
+
+// The opening ended by a clock that was ahead. Only a proof after that time counts, and waiting for it writes nothing.
+func TestProofBeforeTheTimeIsOver(t *testing.T) {
+	w := newWebhook(t)
+	w.record = &managerv1alpha1.FailOpen{Openings: []managerv1alpha1.Opening{
+		{From: metav1.NewTime(noon.Add(time.Minute)), Until: new(metav1.NewTime(noon.Add(2 * time.Minute))), ClosedBy: managerv1alpha1.ClosedTimeOver},
+	}}
+	w.becomes(Serves)
+	before := w.record.DeepCopy()
+	w.now = w.now.Add(time.Minute)
+	w.reconcile()
+	installtest.Same(t, "the record before", before, w.record)
+	w.pass(10 * time.Minute)
+	installtest.Same(t, "served", noon.Add(2*time.Minute+time.Second), w.record.LastServedTime.UTC())
 }
 
 // The time of all openings within 24 hours counts, and so does their number. A restart of the manager changes neither.
