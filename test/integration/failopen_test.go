@@ -314,6 +314,46 @@ func TestFailOpenWithdrawn(t *testing.T) {
 	kube.Get(b.env, b.olm.Subscriptions(b.namespace), "operator")
 }
 
+// An upgrade that waits changes nothing of the opening of the version in service.
+func TestFailOpenWhileAnUpgradeWaits(t *testing.T) {
+	b := newBackend(t, map[string]string{"fail-open-after": "30s"})
+	b.goes()
+	b.is(partly)
+	next := replacing("operator.v1", csv("operator.v2", "server"))
+	next.Spec.WebhookDefinitions[0] = b.get("operator.v1").Spec.WebhookDefinitions[0]
+	next.Spec.MinKubeVersion = "99.0.0"
+	b.create(next)
+	before := b.registration("v.example.com").ResourceVersion
+	b.reaches("operator.v2", operatorsv1alpha1.CSVPhasePending, operatorsv1alpha1.CSVReasonRequirementsNotMet)
+	b.looksFor(3*time.Second, func() {
+		same(t, "the resourceVersion", b.registration("v.example.com").ResourceVersion, before)
+		same(t, "the state", b.record().State, partly)
+	})
+	same(t, "the number of openings", len(b.record().Openings), 1)
+}
+
+// The WebhookRollout is deleted while the webhook is open and no manager runs. The next manager records the opening.
+func TestFailOpenWithoutARecord(t *testing.T) {
+	b := newBackend(t, map[string]string{"fail-open-after": "30s"})
+	b.goes()
+	b.is(partly)
+	opening := b.opening(0)
+	b.stop()
+	b.must(b.olm.WebhookRollouts(b.namespace).Delete(b.ctx, "operator.v1", metav1.DeleteOptions{}))
+	b.manager = b.manage(shortly)
+	b.eventually("the opening is recorded", func() (bool, any) {
+		r, err := b.olm.WebhookRollouts(b.namespace).Get(b.ctx, "operator.v1", metav1.GetOptions{})
+		recorded := err == nil && len(r.Status.Deployments) > 0 && len(r.Status.Deployments[0].Webhooks) > 0
+		return recorded && r.Status.Deployments[0].Webhooks[0].FailOpen != nil && len(r.Status.Deployments[0].Webhooks[0].FailOpen.Openings) > 0, r
+	})
+	recorded := b.opening(0)
+	same(t, "closed by", recorded.ClosedBy, managerv1alpha1.ClosedChanged)
+	same(t, "the requests", recorded.Requests, opening.Requests)
+	if recorded.From.After(opening.From.Time) || recorded.Until.Before(&opening.From) {
+		t.Errorf("recorded from %s until %s, and it was open from %s", recorded.From, recorded.Until, opening.From)
+	}
+}
+
 // A disabled webhook is not open, and its openings are still recorded.
 func TestFailOpenDisabled(t *testing.T) {
 	b := newBackend(t, map[string]string{"fail-open-after": "30s"})
