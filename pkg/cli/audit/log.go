@@ -25,7 +25,7 @@ type Log struct {
 	// First and Last are the times of the first and the last line.
 	First, Last time.Time
 	writes      []logged
-	seen        map[types.UID]bool // audit IDs: a request that lasts has several lines
+	seen        map[fingerprint]bool
 }
 
 // logged is a write that an API server admitted.
@@ -57,13 +57,19 @@ func (l *Log) Add(line []byte) error {
 	if answered := event.StageTimestamp.Time; answered.After(l.Last) {
 		l.Last = answered
 	}
-	if write, is := writeOf(event); is && !l.seen[event.AuditID] {
-		if l.seen == nil {
-			l.seen = map[types.UID]bool{}
-		}
-		l.seen[event.AuditID] = true
-		l.writes = append(l.writes, write)
+	write, is := writeOf(event)
+	if !is {
+		return nil
 	}
+	mark, err := fingerprintOf(event)
+	if err != nil || l.seen[mark] {
+		return err
+	}
+	if l.seen == nil {
+		l.seen = map[fingerprint]bool{}
+	}
+	l.seen[mark] = true
+	l.writes = append(l.writes, write)
 	return nil
 }
 
@@ -97,9 +103,8 @@ func writeOf(e auditv1.Event) (logged, bool) {
 
 func operationOf(e auditv1.Event) (admissionregistrationv1.OperationType, bool) {
 	isNew := e.ResponseStatus != nil && e.ResponseStatus.Code == created
-	connects := e.ObjectRef != nil && slices.Contains([]string{"exec", "attach", "portforward", "proxy"}, e.ObjectRef.Subresource)
 	switch {
-	case connects && e.Stage != auditv1.StageRequestReceived:
+	case connects(e) && e.Stage != auditv1.StageRequestReceived:
 		return admissionregistrationv1.Connect, true
 	case e.Stage != auditv1.StageResponseComplete:
 		return "", false
@@ -112,6 +117,10 @@ func operationOf(e auditv1.Event) (admissionregistrationv1.OperationType, bool) 
 	default:
 		return "", false
 	}
+}
+
+func connects(e auditv1.Event) bool {
+	return e.ObjectRef != nil && slices.Contains([]string{"exec", "attach", "portforward", "proxy"}, e.ObjectRef.Subresource)
 }
 
 func isDryRun(uri string) bool {

@@ -61,8 +61,19 @@ func TestListWithALog(t *testing.T) {
 		"deleted later":               {nil, []map[string]any{logLine("update", "one", minute(4), unanswered), logLine("delete", "one", minute(95))}, "shop/one Vanished Certain: Certain UPDATE AuditLog by alice", ""},
 		"recreated after the opening": {[]Object{observed(object(minute(90)))}, []map[string]any{logLine("delete", "one", minute(5), unanswered)}, deletes, ""},
 		"a collection":                {nil, []map[string]any{logLine("deletecollection", "", minute(5), unanswered)}, "shop/ Deleted Certain: Certain DELETE AuditLog by alice", ""},
-		"a generated name":            {[]Object{generated}, []map[string]any{logLine("create", "", minute(5), unanswered)}, "shop/one Exists Certain: Certain CREATE AuditLog by alice", ""},
-		"a generated name, judged":    {[]Object{generated}, []map[string]any{logLine("create", "", minute(5))}, "", ""},
+		"the same line twice":         {nil, []map[string]any{logLine("delete", "one", minute(5), unanswered), logLine("delete", "one", minute(5), unanswered)}, deletes, ""},
+		"an audit ID of an earlier request": {nil, []map[string]any{
+			logLine("update", "two", minute(4), set("auditID", "chosen")), logLine("delete", "one", minute(5), unanswered, set("auditID", "chosen")),
+		}, deletes, ""},
+		"a deletion of another object at the same time": {nil, []map[string]any{
+			logLine("delete", "one", minute(5), unanswered, set("auditID", "chosen")), logLine("delete", "two", minute(5), unanswered, set("auditID", "chosen")),
+		}, deletes + "\nshop/two Deleted Certain: Certain DELETE AuditLog by alice", ""},
+		"connections with one audit ID": {nil, []map[string]any{
+			logLine("create", "one", minute(5), unanswered, set("objectRef.subresource", "exec"), set("auditID", "chosen")),
+			logLine("create", "two", minute(6), unanswered, set("objectRef.subresource", "exec"), set("auditID", "chosen")),
+		}, "shop/one Vanished Certain: Certain CONNECT AuditLog /exec by alice\nshop/two Vanished Certain: Certain CONNECT AuditLog /exec by alice", ""},
+		"a generated name":         {[]Object{generated}, []map[string]any{logLine("create", "", minute(5), unanswered)}, "shop/one Exists Certain: Certain CREATE AuditLog by alice", ""},
+		"a generated name, judged": {[]Object{generated}, []map[string]any{logLine("create", "", minute(5))}, "", ""},
 		"a generated name of a deleted object": {nil, []map[string]any{logLine("create", "", minute(5), unanswered,
 			set("responseObject", map[string]any{"metadata": map[string]any{"name": "one-x"}}))}, "shop/one-x Vanished Certain: Certain CREATE AuditLog by alice", ""},
 		"refused":              {nil, []map[string]any{logLine("create", "one", minute(5), unanswered, set("responseStatus.code", 403))}, "", ""},
