@@ -17,6 +17,8 @@ apiVersion: audit.k8s.io/v1
 kind: Policy
 omitStages: [RequestReceived]
 rules:
+- level: Request
+  verbs: [delete, deletecollection]
 - level: Metadata
 `
 

@@ -2,6 +2,7 @@ package audit
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
@@ -122,13 +123,16 @@ func text(e Entry) string {
 	return all
 }
 
-// logLine is an event of an audit log.
+// logLine is an event of an audit log, with the options of a deletion.
 func logLine(verb, name string, t time.Time, changes ...func(map[string]any)) map[string]any {
 	event := map[string]any{
 		"kind": "Event", "apiVersion": "audit.k8s.io/v1", "level": "Metadata", "stage": "ResponseComplete", "verb": verb,
 		"auditID": types.UID(verb + name + t.String()), "requestURI": "/api/v1/namespaces/shop/configmaps", "user": map[string]any{"username": "alice"},
 		"objectRef":      map[string]any{"resource": "configmaps", "namespace": "shop", "name": name, "apiVersion": "v1"},
 		"responseStatus": map[string]any{"code": 200}, "requestReceivedTimestamp": metav1.NewMicroTime(t), "stageTimestamp": metav1.NewMicroTime(t.Add(time.Second)),
+	}
+	if strings.HasPrefix(verb, "delete") {
+		event["level"], event["requestObject"] = "Request", map[string]any{"kind": "DeleteOptions", "apiVersion": "v1"}
 	}
 	for _, change := range changes {
 		change(event)

@@ -2,7 +2,6 @@ package audit
 
 import (
 	"encoding/json"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -41,6 +40,7 @@ type logged struct {
 	user               string
 	groups             []string
 	generated          bool // the request has no name: the API server generates it
+	perhapsDry         bool // the log does not show whether it was a dry run
 	// open are the webhooks that did not answer, and whose failurePolicy let the request pass.
 	open []string
 }
@@ -77,14 +77,16 @@ func (l *Log) Add(line []byte) error {
 func writeOf(e auditv1.Event) (logged, bool) {
 	operation, write := operationOf(e)
 	refused := e.ResponseStatus != nil && e.ResponseStatus.Code >= firstRefusal
-	if !write || refused || e.ObjectRef == nil || isDryRun(e.RequestURI) {
+	dry := isDryRun(e)
+	if !write || refused || e.ObjectRef == nil || dry.of == yes {
 		return logged{}, false
 	}
 	ref := e.ObjectRef
 	w := logged{
 		received: e.RequestReceivedTimestamp.Time, answered: e.StageTimestamp.Time, operation: operation, collection: e.Verb == "deletecollection",
 		resource: schema.GroupResource{Group: ref.APIGroup, Resource: ref.Resource}, version: ref.APIVersion, subresource: ref.Subresource,
-		namespace: ref.Namespace, name: ref.Name, uid: ref.UID, user: e.User.Username, groups: e.User.Groups, generated: ref.Name == "", open: failedOpen(e.Annotations),
+		namespace: ref.Namespace, name: ref.Name, uid: ref.UID, user: e.User.Username, groups: e.User.Groups, generated: ref.Name == "",
+		perhapsDry: dry.of == maybe, open: failedOpen(e.Annotations),
 	}
 	if w.resource == namespaces { // The log names a Namespace as its own namespace.
 		w.namespace = ""
@@ -121,11 +123,6 @@ func operationOf(e auditv1.Event) (admissionregistrationv1.OperationType, bool) 
 
 func connects(e auditv1.Event) bool {
 	return e.ObjectRef != nil && slices.Contains([]string{"exec", "attach", "portforward", "proxy"}, e.ObjectRef.Subresource)
-}
-
-func isDryRun(uri string) bool {
-	parsed, err := url.Parse(uri)
-	return err == nil && parsed.Query().Has("dryRun")
 }
 
 // failedOpen returns the webhooks of the annotations that API servers add to a request which passed without an answer.

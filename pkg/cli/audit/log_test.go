@@ -7,6 +7,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
@@ -21,6 +22,16 @@ func set(path string, value any) func(map[string]any) {
 		}
 		event[fields[len(fields)-1]] = value
 	}
+}
+
+func dryRunInURL(event map[string]any) {
+	event["requestURI"] = "/api/v1/namespaces/shop/configmaps?dryRun=All"
+}
+
+// withoutBody lets the event have the level Metadata.
+func withoutBody(event map[string]any) {
+	event["level"] = "Metadata"
+	delete(event, "requestObject")
 }
 
 // logOf begins before the opening and ends after it.
@@ -42,21 +53,40 @@ func TestListWithALog(t *testing.T) {
 		o.SetGenerateName("o")
 		return observed(o)
 	}()
-	const deletes = "shop/one Deleted Certain: Certain DELETE AuditLog by alice"
+	finalized := observed(with(object(minute(-30)), func(u *unstructured.Unstructured) { u.SetDeletionTimestamp(stamp(minute(5))) }))
+	const deletes, mayDelete = "shop/one Deleted Certain: Certain DELETE AuditLog by alice", "shop/one Deleted Possible: Possible DELETE AuditLog by alice"
 	for name, test := range map[string]struct {
 		objects []Object
 		events  []map[string]any
 		want    string
 		note    string
 	}{
-		"passed":                      {[]Object{existing}, []map[string]any{logLine("update", "one", minute(5), unanswered)}, "shop/one Exists Certain: Certain UPDATE AuditLog by alice", ""},
-		"judged":                      {[]Object{existing}, []map[string]any{logLine("update", "one", minute(5))}, "", ""},
-		"a patch":                     {[]Object{existing}, []map[string]any{logLine("patch", "one", minute(5), unanswered)}, "shop/one Exists Certain: Certain UPDATE AuditLog by alice", ""},
-		"not in the log":              {[]Object{existing}, nil, "shop/one Exists Certain: Certain UPDATE ManagedFields by editor", "lacks requests"},
-		"at another time":             {[]Object{existing}, []map[string]any{logLine("update", "one", minute(7))}, "shop/one Exists Certain: Certain UPDATE ManagedFields by editor", "lacks requests"},
-		"hidden, and not in the log":  {[]Object{hidden}, nil, "", ""},
-		"hidden, and in the log":      {[]Object{hidden}, []map[string]any{logLine("update", "one", minute(5), unanswered)}, "shop/one Exists Certain: Certain UPDATE AuditLog by alice", ""},
-		"deleted":                     {nil, []map[string]any{logLine("delete", "one", minute(5), unanswered)}, deletes, ""},
+		"passed":                                    {[]Object{existing}, []map[string]any{logLine("update", "one", minute(5), unanswered)}, "shop/one Exists Certain: Certain UPDATE AuditLog by alice", ""},
+		"judged":                                    {[]Object{existing}, []map[string]any{logLine("update", "one", minute(5))}, "", ""},
+		"a patch":                                   {[]Object{existing}, []map[string]any{logLine("patch", "one", minute(5), unanswered)}, "shop/one Exists Certain: Certain UPDATE AuditLog by alice", ""},
+		"not in the log":                            {[]Object{existing}, nil, "shop/one Exists Certain: Certain UPDATE ManagedFields by editor", "lacks requests"},
+		"at another time":                           {[]Object{existing}, []map[string]any{logLine("update", "one", minute(7))}, "shop/one Exists Certain: Certain UPDATE ManagedFields by editor", "lacks requests"},
+		"hidden, and not in the log":                {[]Object{hidden}, nil, "", ""},
+		"hidden, and in the log":                    {[]Object{hidden}, []map[string]any{logLine("update", "one", minute(5), unanswered)}, "shop/one Exists Certain: Certain UPDATE AuditLog by alice", ""},
+		"deleted":                                   {nil, []map[string]any{logLine("delete", "one", minute(5), unanswered)}, deletes, ""},
+		"deleted, without options in the log":       {nil, []map[string]any{logLine("delete", "one", minute(5), unanswered, withoutBody)}, mayDelete, ""},
+		"a deletion with dryRun in the URL only":    {nil, []map[string]any{logLine("delete", "one", minute(5), unanswered, dryRunInURL)}, deletes, ""},
+		"deletions with dryRun in the URL only":     {nil, []map[string]any{logLine("deletecollection", "one", minute(5), unanswered, dryRunInURL)}, deletes, ""},
+		"dryRun in the URL, without options":        {nil, []map[string]any{logLine("delete", "one", minute(5), unanswered, dryRunInURL, withoutBody)}, mayDelete, ""},
+		"dryRun in the URL, and no body at Request": {nil, []map[string]any{logLine("delete", "one", minute(5), unanswered, dryRunInURL, set("requestObject", nil))}, mayDelete, ""},
+		"no body at Request":                        {nil, []map[string]any{logLine("delete", "one", minute(5), unanswered, set("requestObject", nil))}, deletes, ""},
+		"a dry run of a deletion":                   {nil, []map[string]any{logLine("delete", "one", minute(5), unanswered, set("requestObject.dryRun", []string{"All"}))}, "", ""},
+		"a dry run of a deletion, without options in the log": {[]Object{existing}, []map[string]any{
+			logLine("update", "one", minute(5)), logLine("delete", "one", minute(6), unanswered, withoutBody),
+		}, "", ""},
+		"waits for finalizers, without options in the log": {[]Object{finalized}, []map[string]any{logLine("delete", "one", minute(5), unanswered, withoutBody)}, "shop/one Exists Certain: Certain DELETE AuditLog by alice", ""},
+		"a dry run, or of the previous object": {[]Object{generated}, []map[string]any{
+			logLine("create", "", minute(5)), logLine("delete", "one", minute(5), unanswered, withoutBody),
+		}, "shop/one Exists Possible: Possible DELETE AuditLog by alice", ""},
+		"a connection with dryRun": {nil, []map[string]any{logLine("create", "one", minute(5), unanswered, dryRunInURL, set("objectRef.subresource", "exec"))}, "shop/one Vanished Certain: Certain CONNECT AuditLog /exec by alice", ""},
+		"a token with dryRun": {nil, []map[string]any{
+			logLine("create", "one", minute(5), unanswered, dryRunInURL, set("objectRef.resource", "serviceaccounts"), set("objectRef.subresource", "token")),
+		}, "shop/one Vanished Certain: Certain CREATE AuditLog /token by alice", ""},
 		"changed, and deleted":        {nil, []map[string]any{logLine("update", "one", minute(4), unanswered), logLine("delete", "one", minute(5), unanswered)}, "shop/one Deleted Certain: Certain UPDATE AuditLog by alice Certain DELETE AuditLog by alice", ""},
 		"deleted later":               {nil, []map[string]any{logLine("update", "one", minute(4), unanswered), logLine("delete", "one", minute(95))}, "shop/one Vanished Certain: Certain UPDATE AuditLog by alice", ""},
 		"recreated after the opening": {[]Object{observed(object(minute(90)))}, []map[string]any{logLine("delete", "one", minute(5), unanswered)}, deletes, ""},
@@ -77,7 +107,7 @@ func TestListWithALog(t *testing.T) {
 		"a generated name of a deleted object": {nil, []map[string]any{logLine("create", "", minute(5), unanswered,
 			set("responseObject", map[string]any{"metadata": map[string]any{"name": "one-x"}}))}, "shop/one-x Vanished Certain: Certain CREATE AuditLog by alice", ""},
 		"refused":              {nil, []map[string]any{logLine("create", "one", minute(5), unanswered, set("responseStatus.code", 403))}, "", ""},
-		"a dry run":            {nil, []map[string]any{logLine("create", "one", minute(5), unanswered, set("requestURI", "/api/v1/namespaces/shop/configmaps?dryRun=All"))}, "", ""},
+		"a dry run":            {nil, []map[string]any{logLine("create", "one", minute(5), unanswered, dryRunInURL)}, "", ""},
 		"another webhook":      {nil, []map[string]any{logLine("update", "one", minute(5), set("annotations", map[string]any{"failed-open.validating.webhook.admission.k8s.io/round_0_index_0": "w.shop.io"}))}, "", ""},
 		"outside its scope":    {nil, []map[string]any{logLine("update", "one", minute(5), unanswered, set("objectRef.namespace", "other"))}, "", ""},
 		"before the opening":   {nil, []map[string]any{logLine("update", "one", minute(-5), unanswered)}, "", ""},

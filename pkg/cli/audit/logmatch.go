@@ -116,23 +116,43 @@ func (l *Log) passed(m matcher, opening managerv1alpha1.Opening, objects []Objec
 		if write.answered.Before(w.begins()) || w.endsBefore(write.received) || !m.mayConcern(write) {
 			continue
 		}
-		s := shown{entry: write.entry(), Change: Change{
-			Operation: write.operation, Subresource: write.subresource, Time: stamp(write.received), User: write.user,
-			Opening: opening.From, Evidence: FromAuditLog, Certainty: Certain,
-		}}
-		regarded := m.object(write)
-		if o := existing[write.identity()]; o != nil && !o.created.After(write.answered) {
-			s.object, regarded = o, *o
+		if s, is := m.passedBy(write, w, existing[write.identity()]); is {
+			all = append(all, s)
 		}
-		if !write.passedWithout(m.Name) {
-			if !m.failsOpen(write, regarded, w) {
-				continue
-			}
-			s.Certainty, s.Reason = Possible, "a matchCondition fails for the request: an open webhook is not called then"
-		}
-		all = append(all, s)
 	}
 	return all
+}
+
+// passedBy returns the change of a request that passed in a window. existing is the object that has its name now, or nil.
+func (m matcher) passedBy(write logged, w window, existing *Object) (shown, bool) {
+	s := shown{entry: write.entry(), Change: Change{
+		Operation: write.operation, Subresource: write.subresource, Time: stamp(write.received), User: write.user,
+		Opening: w.From, Evidence: FromAuditLog, Certainty: Certain,
+	}}
+	regarded := m.object(write)
+	if existing != nil && !existing.created.After(write.answered) {
+		s.object, regarded = existing, *existing
+	}
+	answer := and(
+		func() truth { return m.unanswered(write, regarded, w) },
+		func() truth { return write.deletion(s.object) },
+	)
+	if answer.of == maybe {
+		s.Certainty, s.Reason = Possible, answer.reason
+	}
+	return s, answer.of != no
+}
+
+// unanswered reports whether a request passed although the webhook did not answer.
+func (m matcher) unanswered(write logged, o Object, w window) truth {
+	switch {
+	case write.passedWithout(m.Name):
+		return isTrue
+	case m.failsOpen(write, o, w):
+		return perhaps("a matchCondition fails for the request: an open webhook is not called then")
+	default:
+		return isFalse
+	}
 }
 
 func (w logged) passedWithout(webhook string) bool {

@@ -39,7 +39,7 @@ type State string
 // The states of an object.
 const (
 	Exists State = "Exists"
-	// Deleted means that a request deleted the object while the webhook was open.
+	// Deleted means that a request deleted the object while the webhook was open, or may have deleted it if it is Possible.
 	Deleted State = "Deleted"
 	// Vanished means that the object was created or changed, and does not exist any more.
 	Vanished State = "Vanished"

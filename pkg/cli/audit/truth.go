@@ -23,6 +23,14 @@ var (
 
 func perhaps(reason string) truth { return truth{of: maybe, reason: reason} }
 
+// of returns yes or no.
+func of(is bool) truth {
+	if is {
+		return isTrue
+	}
+	return isFalse
+}
+
 // and returns the least certain of several answers: the first of them.
 func and(answers ...func() truth) truth {
 	least := isTrue

@@ -48,7 +48,8 @@ request decides.
 
 With --audit-log, the audit log of the API servers replaces this evidence: it names each request that passed because the webhook
 did not answer, also those for objects that do not exist any more. The log has one JSON object on each line, of level Metadata or
-higher. Repeat the flag for the logs of all API servers.
+higher. Deletions need the level Request: otherwise they are Possible, because they may be dry runs. Repeat the flag for the logs
+of all API servers.
 
 With --replay, each listed object that exists is sent to the API server as a dry run, so that the webhook judges it: a change as
 an update that changes nothing, a creation as a creation. The result is Refused, Changed, Admitted or NotJudged. The request has
