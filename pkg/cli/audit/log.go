@@ -2,6 +2,7 @@ package audit
 
 import (
 	"encoding/json"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -88,7 +89,8 @@ func writeOf(e auditv1.Event) (logged, bool) {
 		namespace: ref.Namespace, name: ref.Name, uid: ref.UID, user: e.User.Username, groups: e.User.Groups, generated: ref.Name == "",
 		perhapsDry: dry.of == maybe, open: failedOpen(e.Annotations),
 	}
-	if w.resource == namespaces { // The log names a Namespace as its own namespace.
+	// The log names a Namespace as its own namespace.
+	if w.resource == namespaces || !isNamespaced(e.RequestURI) {
 		w.namespace = ""
 	}
 	if e.ImpersonatedUser != nil {
@@ -123,6 +125,13 @@ func operationOf(e auditv1.Event) (admissionregistrationv1.OperationType, bool) 
 
 func connects(e auditv1.Event) bool {
 	return e.ObjectRef != nil && slices.Contains([]string{"exec", "attach", "portforward", "proxy"}, e.ObjectRef.Subresource)
+}
+
+// isNamespaced reports whether the URL of a request names a namespace. For a cluster-scoped object, the log may have
+// metadata.namespace of the body, which clients choose and API servers ignore.
+func isNamespaced(uri string) bool {
+	parsed, err := url.Parse(uri)
+	return err != nil || strings.Contains(parsed.Path, "/namespaces/")
 }
 
 // failedOpen returns the webhooks of the annotations that API servers add to a request which passed without an answer.

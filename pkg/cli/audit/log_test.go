@@ -8,8 +8,10 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/doctor/explain"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
@@ -126,6 +128,32 @@ func TestListWithALog(t *testing.T) {
 				t.Errorf("notes %q, want %q", notes, test.note)
 			}
 		})
+	}
+}
+
+// API servers ignore metadata.namespace in the body of a cluster-scoped object, and the audit log has it as the namespace. Clients
+// may write the path of a URL in several ways.
+func TestNamespaceOfARequest(t *testing.T) {
+	volumes := explain.Resource{
+		GroupVersionResource: schema.GroupVersionResource{Version: "v1", Resource: "persistentvolumes"}, Kind: schema.GroupVersionKind{Version: "v1", Kind: "PersistentVolume"},
+	}
+	known := served()
+	known.Resources = append(known.Resources, volumes)
+	w := webhook(func(w *Webhook) {
+		w.Declared.Rules = append(rule("", "v1", "persistentvolumes", "*"), rule("", "v1", "configmaps", "*")...)
+	})
+	for name, test := range map[string]struct {
+		resource, uri, namespace string
+		want                     string
+	}{
+		"a namespace in the body": {"persistentvolumes", "/api/v1/persistentvolumes/one", "other", "/one Vanished Certain: Certain UPDATE AuditLog by alice"},
+		"cluster-scoped":          {"persistentvolumes", "/api/v1/persistentvolumes/one", "", "/one Vanished Certain: Certain UPDATE AuditLog by alice"},
+		"namespaced":              {"configmaps", "/api/v1/namespaces/shop/configmaps/one", "shop", "shop/one Vanished Certain: Certain UPDATE AuditLog by alice"},
+		"encoded":                 {"configmaps", "/api/v1/%6eamespaces/shop/configmaps/one", "shop", "shop/one Vanished Certain: Certain UPDATE AuditLog by alice"},
+	} {
+		line := logLine("update", "one", minute(5), unanswered, set("objectRef.resource", test.resource), set("requestURI", test.uri), set("objectRef.namespace", test.namespace))
+		report := List(Facts{Webhooks: []Webhook{w}, Served: known, Log: logOf(t, line)})
+		installtest.Same(t, name, test.want, strings.Join(lists.Map(report.Entries, text), "\n"))
 	}
 }
 
