@@ -22,8 +22,9 @@ const (
 
 // Log has the writes of an audit log, in the format of the log backend of API servers: one JSON object a line.
 type Log struct {
-	// First and Last are the times of the first and the last line.
+	// First and Last are the times at which the first and the last line were written.
 	First, Last time.Time
+	lines       slots
 	writes      []logged
 	seen        map[fingerprint]bool
 }
@@ -52,12 +53,7 @@ func (l *Log) Add(line []byte) error {
 	if err := json.Unmarshal(line, &event); err != nil {
 		return err
 	}
-	if received := event.RequestReceivedTimestamp.Time; l.First.IsZero() || received.Before(l.First) {
-		l.First = received
-	}
-	if answered := event.StageTimestamp.Time; answered.After(l.Last) {
-		l.Last = answered
-	}
+	l.addTime(event.StageTimestamp.Time)
 	write, is := writeOf(event)
 	if !is {
 		return nil
@@ -72,6 +68,20 @@ func (l *Log) Add(line []byte) error {
 	l.seen[mark] = true
 	l.writes = append(l.writes, write)
 	return nil
+}
+
+// addTime adds the time of a line. A request may have begun long before its line, such as a watch.
+func (l *Log) addTime(t time.Time) {
+	if l.lines == nil {
+		l.lines = slots{}
+	}
+	l.lines.add(t)
+	if l.First.IsZero() || t.Before(l.First) {
+		l.First = t
+	}
+	if t.After(l.Last) {
+		l.Last = t
+	}
 }
 
 // writeOf returns the write of an event; false if it is none, was refused, or was a dry run.

@@ -36,12 +36,14 @@ func withoutBody(event map[string]any) {
 	delete(event, "requestObject")
 }
 
-// logOf begins before the opening and ends after it.
+// logOf has lines from one hour before the opening until one hour after it.
 func logOf(t *testing.T, events ...map[string]any) *Log {
 	t.Helper()
 	log := &Log{}
-	bounds := []map[string]any{logLine("get", "first", minute(-60)), logLine("get", "last", minute(120))}
-	for _, event := range append(bounds, events...) {
+	for at := minute(-60); !at.After(minute(120)); at = at.Add(30 * time.Second) {
+		events = append(events, logLine("get", "another", at))
+	}
+	for _, event := range events {
 		installtest.Must(t, log.Add(installtest.OrPanic(json.Marshal(event))))
 	}
 	return log
@@ -169,6 +171,42 @@ func TestLogThatIsTooShort(t *testing.T) {
 	installtest.Same(t, "entries", "shop/one Exists Possible: Possible UPDATE ManagedFields by editor", strings.Join(lists.Map(report.Entries, text), "\n"))
 	installtest.Contains(t, strings.Join(report.Notes, "\n"), "the audit log does not cover it")
 	installtest.Same(t, "interval", metav1.NewMicroTime(minute(10).Add(time.Second)).Time, report.AuditLog.Until.UTC())
+}
+
+// The lines of a log have no long pause in the opening: otherwise a file is missing, or the first line is of a request that began
+// long before.
+func TestLogWithAPause(t *testing.T) {
+	const hidden = "shop/one Exists Possible: Possible UPDATE ManagedFields by editor"
+	for name, test := range map[string]struct {
+		lacks func(minute float64) bool // the lines without which the log is
+		want  string
+		note  string
+	}{
+		"complete":                  {func(float64) bool { return false }, "", ""},
+		"a short pause":             {func(m float64) bool { return m > 10 && m < 11 }, "", ""},
+		"a pause in the opening":    {func(m float64) bool { return m > 10 && m < 12 }, hidden, "the audit log has no line from 2026-03-01T12:10:10Z until 2026-03-01T12:12:00Z"},
+		"a pause over the start":    {func(m float64) bool { return m > -10 && m < 2 }, hidden, "from 2026-03-01T11:50:10Z until 2026-03-01T12:02:00Z"},
+		"a pause over the end":      {func(m float64) bool { return m > 58 && m < 70 }, hidden, "from 2026-03-01T12:58:10Z until 2026-03-01T13:10:00Z"},
+		"a pause over the opening":  {func(m float64) bool { return m > -10 && m < 70 }, hidden, "from 2026-03-01T11:50:10Z until 2026-03-01T13:10:00Z"},
+		"a pause before":            {func(m float64) bool { return m > -10 && m < -1 }, "", ""},
+		"a pause after":             {func(m float64) bool { return m > 61 && m < 70 }, "", ""},
+		"a watch that began before": {func(m float64) bool { return m < 2 }, hidden, "the audit log does not cover it"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			log := &Log{}
+			watch := logLine("watch", "long", minute(-60), set("stageTimestamp", metav1.NewMicroTime(minute(90))))
+			installtest.Must(t, log.Add(installtest.OrPanic(json.Marshal(watch))))
+			for m := -60.0; m <= 120; m += 0.5 {
+				if at := noon.Add(time.Duration(m * float64(time.Minute))); !test.lacks(m) {
+					installtest.Must(t, log.Add(installtest.OrPanic(json.Marshal(logLine("get", "another", at)))))
+				}
+			}
+			changed := observed(object(minute(-30), entry("editor", minute(90))))
+			report := List(Facts{Webhooks: []Webhook{webhook()}, Served: served(), Objects: []Object{changed}, Log: log})
+			installtest.Same(t, "entries", test.want, strings.Join(lists.Map(report.Entries, text), "\n"))
+			installtest.Says(t, "notes", test.note, strings.Join(report.Notes, "\n"))
+		})
+	}
 }
 
 // A mutating webhook gets no generated name. An open webhook is not called if a matchCondition fails, and the log does not show it.

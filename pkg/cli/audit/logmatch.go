@@ -62,15 +62,10 @@ func (w logged) stamped(t time.Time) bool {
 	return !t.Before(w.received.Truncate(time.Second)) && !t.After(w.answered)
 }
 
-// covers reports whether the log begins before an opening and ends after it.
-func (l *Log) covers(w window) bool {
-	return !l.First.After(w.From.Time) && (w.lasts || !l.Last.Before(w.Until.Time))
-}
-
 // without returns the changes that the log does not explain. A request that the log has passed without an answer, which
 // passed returns, or the webhook did answer, or it was not called. The note is why the log is not enough.
 func (l *Log) without(changes []shown, opening managerv1alpha1.Opening) (rest []shown, note string) {
-	covered := l.covers(windowOf(opening, false, admissionregistrationv1.Update))
+	lacks := l.lacks(windowOf(opening, false, admissionregistrationv1.Update))
 	writes := map[identity][]logged{}
 	for _, w := range l.writes {
 		writes[w.identity()] = append(writes[w.identity()], w)
@@ -86,8 +81,8 @@ func (l *Log) without(changes []shown, opening managerv1alpha1.Opening) (rest []
 		}
 	}
 	switch {
-	case !covered:
-		return append(rest, timeless...), "the audit log does not cover it"
+	case lacks != "":
+		return append(rest, timeless...), lacks
 	case len(rest) > 0:
 		return append(rest, timeless...), "the audit log lacks requests of objects that are listed: give the logs of all API servers"
 	default:
