@@ -105,4 +105,3 @@ func TestAuditOfHiddenDeletions(t *testing.T) {
 		})
 	}
 }
-

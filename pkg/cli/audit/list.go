@@ -18,15 +18,15 @@ type Facts struct {
 	Webhooks []Webhook
 	Served   Served
 	Objects  []Object
-	// Unread are resources that could not be listed, with the reason.
-	Unread []string
+	// Unread are resources in the scope of the webhooks that could not be listed.
+	Unread []Unread
 	// Log is the audit log of the API servers, or nil.
 	Log *Log
 }
 
 // List returns the objects that were, or may have been, admitted while a webhook was open.
 func List(f Facts) Report {
-	r := Report{Webhooks: f.Webhooks, Unread: f.Unread, Entries: []Entry{}}
+	r := Report{Webhooks: f.Webhooks, Unread: unread(f.Unread), Entries: []Entry{}}
 	log := f.Log
 	if log == nil {
 		r.Notes = append(r.Notes, "no audit log was given: deleted objects are not listed, and an object that is listed may have been judged by the webhook")
@@ -36,7 +36,7 @@ func List(f Facts) Report {
 	}
 	for _, w := range f.Webhooks {
 		if w.Declared != nil {
-			entries, notes := f.entries(matcherOf(w, f.Served), log)
+			entries, notes := f.entries(matcherOf(w, f), log)
 			r.Entries, r.Notes = append(r.Entries, entries...), append(r.Notes, notes...)
 		}
 	}

@@ -209,6 +209,25 @@ func TestLogWithAPause(t *testing.T) {
 	}
 }
 
+// It is not known whether an object exists if the objects of its resource could not be listed.
+func TestUnreadResources(t *testing.T) {
+	events := []map[string]any{logLine("update", "one", minute(4), unanswered), logLine("delete", "two", minute(5), unanswered)}
+	const changed, two = "Certain: Certain UPDATE AuditLog by alice", "\nshop/two Deleted Certain: Certain DELETE AuditLog by alice"
+	for name, test := range map[string]struct {
+		resource string
+		want     string
+	}{
+		"this resource":    {"configmaps", "shop/one Unknown " + changed + two},
+		"another resource": {"secrets", "shop/one Vanished " + changed + two},
+	} {
+		lost := Unread{schema.GroupResource{Resource: test.resource}, "its API server is lost"}
+		w := webhook(func(w *Webhook) { w.Declared.Rules = rule("", "v1", "configmaps", "*") })
+		report := List(Facts{Webhooks: []Webhook{w}, Served: served(), Unread: []Unread{lost, lost}, Log: logOf(t, events...)})
+		installtest.Same(t, name, test.want, strings.Join(lists.Map(report.Entries, text), "\n"))
+		installtest.Same(t, name+": unread", []string{test.resource + ": its API server is lost"}, report.Unread)
+	}
+}
+
 // A mutating webhook gets no generated name. An open webhook is not called if a matchCondition fails, and the log does not show it.
 func TestConditionsThatFail(t *testing.T) {
 	generated := object(minute(5))

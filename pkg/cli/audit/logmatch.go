@@ -124,6 +124,9 @@ func (m matcher) passedBy(write logged, w window, existing *Object) (shown, bool
 		Operation: write.operation, Subresource: write.subresource, Time: stamp(write.received), User: write.user,
 		Opening: w.From, Evidence: FromAuditLog, Certainty: Certain,
 	}}
+	if s.entry.State == Vanished && m.isUnread(write.resource) {
+		s.entry.State = Unknown
+	}
 	regarded := m.object(write)
 	if existing != nil && !existing.created.After(write.answered) {
 		s.object, regarded = existing, *existing

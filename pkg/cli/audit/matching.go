@@ -27,13 +27,14 @@ type Served struct {
 type matcher struct {
 	Webhook
 	served     Served
+	unread     []Unread
 	conditions []condition
 	// passing are the compiled expressions of the openings.
 	passing map[string]condition
 }
 
-func matcherOf(w Webhook, served Served) matcher {
-	m := matcher{Webhook: w, served: served, passing: map[string]condition{}}
+func matcherOf(w Webhook, f Facts) matcher {
+	m := matcher{Webhook: w, served: f.Served, unread: f.Unread, passing: map[string]condition{}}
 	for _, c := range w.Declared.MatchConditions {
 		m.conditions = append(m.conditions, conditionOf("matchCondition "+c.Name, c.Expression))
 	}

@@ -43,6 +43,8 @@ const (
 	Deleted State = "Deleted"
 	// Vanished means that the object was created or changed, and does not exist any more.
 	Vanished State = "Vanished"
+	// Unknown means that the object was created or changed, and that the objects of its resource could not be listed.
+	Unknown State = "Unknown"
 )
 
 // Report is the result of an audit.

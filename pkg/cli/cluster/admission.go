@@ -25,22 +25,27 @@ func (c *Cluster) Admission(ctx context.Context) (explain.Snapshot, error) {
 	if err != nil {
 		return s, err
 	}
+	return s, c.addPolicies(ctx, &s)
+}
+
+// addPolicies reads the policies, and the objects of the kinds that they name as paramKind.
+func (c *Cluster) addPolicies(ctx context.Context, s *explain.Snapshot) error {
 	for _, resource := range []schema.GroupVersionResource{
 		configurations("mutatingadmissionpolicies"), configurations("mutatingadmissionpolicybindings"),
 		configurations("validatingadmissionpolicies"), configurations("validatingadmissionpolicybindings"),
 	} {
-		if err := c.add(ctx, &s, latest(s.Resources, resource)); err != nil {
-			return s, err
+		if err := c.add(ctx, s, latest(s.Resources, resource)); err != nil {
+			return err
 		}
 	}
 	for _, kind := range s.ParamKinds() {
 		if resource, known := s.Find(kind); known {
-			if err := c.add(ctx, &s, resource.GroupVersionResource); err != nil {
-				return s, err
+			if err := c.add(ctx, s, resource.GroupVersionResource); err != nil {
+				return err
 			}
 		}
 	}
-	return s, nil
+	return nil
 }
 
 // registrations reads what the API server serves, Namespaces, definitions and webhooks.

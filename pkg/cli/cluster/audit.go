@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"context"
-	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -12,19 +11,18 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/pager"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/audit"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/doctor/explain"
 )
 
-// Audit reads the webhooks that were open, only some if names are given, and the objects in their scope. The snapshot is
-// what admission depends on.
+// Audit reads the webhooks that were open, only some if names are given, and the objects in their scope. A resource that
+// cannot be listed is unread: its conversion webhook or its API server may be lost, too. The snapshot has no policies.
 func (c *Cluster) Audit(ctx context.Context, names []string) (audit.Facts, explain.Snapshot, error) {
 	rollouts, _, err := c.Rollouts(ctx, metav1.NamespaceAll)
 	if err != nil {
 		return audit.Facts{}, explain.Snapshot{}, err
 	}
-	s, err := c.Admission(ctx)
+	s, err := c.registrations(ctx)
 	if err != nil {
 		return audit.Facts{}, s, err
 	}
@@ -35,15 +33,14 @@ func (c *Cluster) Audit(ctx context.Context, names []string) (audit.Facts, expla
 	for resource, whole := range scopeOf(facts) {
 		objects, err := c.observe(ctx, resource, whole)
 		switch {
-		case apierrors.IsForbidden(err):
-			facts.Unread = append(facts.Unread, fmt.Sprintf("%s: %v", resource.GroupResource(), err))
-		case apierrors.IsMethodNotSupported(err) || apierrors.IsNotFound(err): // No objects of this resource are stored.
-		case err != nil:
-			return facts, s, err
+		case ctx.Err() != nil:
+			return facts, s, ctx.Err()
+		case err == nil, apierrors.IsMethodNotSupported(err), apierrors.IsNotFound(err): // No objects of this resource are stored.
+		default:
+			facts.Unread = append(facts.Unread, audit.Unread{Resource: resource.GroupResource(), Reason: err.Error()})
 		}
 		facts.Objects = append(facts.Objects, objects...)
 	}
-	facts.Unread = lists.Sorted(facts.Unread)
 	return facts, s, nil
 }
 

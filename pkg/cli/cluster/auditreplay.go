@@ -19,8 +19,12 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/doctor/explain"
 )
 
-// Replay sends the existing objects of a report as dry runs, and adds the results to the report.
+// Replay sends the existing objects of a report as dry runs, and adds the results to the report. The snapshot is that of
+// Audit.
 func (c *Cluster) Replay(ctx context.Context, s explain.Snapshot, report *audit.Report) error {
+	if err := c.addPolicies(ctx, &s); err != nil {
+		return err
+	}
 	r, err := c.replayer(ctx, s)
 	if err != nil {
 		return err

@@ -93,17 +93,19 @@ func (o *options) run(cmd *cobra.Command, names []string) error {
 		return exitcode.With(exitRefused, fmt.Errorf("webhook %s of %s/%s is open: a dry run would pass without its answer. Nothing was sent. Run the command again when the webhook is closed: kubectl webhooks status -n %s",
 			open[0].Name, open[0].Namespace, open[0].Owner, open[0].Namespace))
 	}
+	var failed error
 	if o.replay {
-		if err := c.Replay(cmd.Context(), admission, &report); err != nil {
-			return err
-		}
+		failed = c.Replay(cmd.Context(), admission, &report)
+	}
+	if cmd.Context().Err() != nil {
+		return failed
 	}
 	if o.output.Format != "" {
 		err = o.output.Print(terminal.Stdout(cmd), report)
 	} else {
 		printReport(terminal.Stdout(cmd), report, o.replay)
 	}
-	return errors.Join(err, verdict(report))
+	return errors.Join(failed, err, verdict(report))
 }
 
 // areKnown returns an error for a name of which there is no opening.
