@@ -58,3 +58,28 @@ func TestAuditWhileAConversionWebhookIsLost(t *testing.T) {
 	installtest.Contains(t, said, "configmaps "+e.namespace+"/passed")
 	installtest.Error(t, "the list is not complete: gadgets."+group, err)
 }
+
+// An API group in the scope is not served at the moment: its API server is lost. The list is not complete, and reports this.
+func TestAuditOfAGroupThatIsNotServed(t *testing.T) {
+	e := newParallelEnv(t)
+	group := e.namespace + ".example.org"
+	services := e.any.Resource(schema.GroupVersionResource{Group: "apiregistration.k8s.io", Version: "v1", Resource: "apiservices"})
+	_, err := services.Create(e.ctx, &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService", "metadata": map[string]any{"name": "v1." + group},
+		"spec": map[string]any{"group": group, "version": "v1", "groupPriorityMinimum": int64(1000), "versionPriority": int64(10), "insecureSkipTLSVerify": true,
+			"service": map[string]any{"namespace": e.namespace, "name": "none"}},
+	}}, metav1.CreateOptions{})
+	e.must(err)
+	e.Cleanup(func() { _ = services.Delete(context.Background(), "v1."+group, metav1.DeleteOptions{}) })
+	e.eventually("discovery fails for the group", func() (bool, any) {
+		_, _, err := e.kube.Discovery().ServerGroupsAndResources()
+		return err != nil, err
+	})
+	hook := opensSilent(e, anyOperation(group, "v1", "gadgets"))
+	reader := installtest.OrPanic(clusterpkg.New(cluster.Config()))
+	facts, _, err := reader.Audit(e.ctx, []string{hook})
+	e.must(err)
+	installtest.Says(t, "resources that could not be read", "the resources of "+group+"/v1 could not be read", strings.Join(audit.List(facts).Unread, "\n"))
+	_, err = runAudit(e, hook)
+	installtest.Error(t, "the list is not complete: the resources of "+group+"/v1", err)
+}

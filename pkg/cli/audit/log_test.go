@@ -214,17 +214,37 @@ func TestUnreadResources(t *testing.T) {
 	events := []map[string]any{logLine("update", "one", minute(4), unanswered), logLine("delete", "two", minute(5), unanswered)}
 	const changed, two = "Certain: Certain UPDATE AuditLog by alice", "\nshop/two Deleted Certain: Certain DELETE AuditLog by alice"
 	for name, test := range map[string]struct {
-		resource string
-		want     string
+		group, resource string
+		want, unread    string
 	}{
-		"this resource":    {"configmaps", "shop/one Unknown " + changed + two},
-		"another resource": {"secrets", "shop/one Vanished " + changed + two},
+		"this resource":    {"", "configmaps", "shop/one Unknown " + changed + two, "configmaps: its API server is lost"},
+		"another resource": {"", "secrets", "shop/one Vanished " + changed + two, "secrets: its API server is lost"},
+		"this group":       {"", "", "shop/one Unknown " + changed + two, "its API server is lost"},
+		"another group":    {"apps", "", "shop/one Vanished " + changed + two, "its API server is lost"},
 	} {
-		lost := Unread{schema.GroupResource{Resource: test.resource}, "its API server is lost"}
+		lost := Unread{test.group, test.resource, "its API server is lost"}
 		w := webhook(func(w *Webhook) { w.Declared.Rules = rule("", "v1", "configmaps", "*") })
 		report := List(Facts{Webhooks: []Webhook{w}, Served: served(), Unread: []Unread{lost, lost}, Log: logOf(t, events...)})
 		installtest.Same(t, name, test.want, strings.Join(lists.Map(report.Entries, text), "\n"))
-		installtest.Same(t, name+": unread", []string{test.resource + ": its API server is lost"}, report.Unread)
+		installtest.Same(t, name+": unread", []string{test.unread}, report.Unread)
+	}
+}
+
+func TestUndiscovered(t *testing.T) {
+	failed := map[schema.GroupVersion]string{{Group: "lost.io", Version: "v1"}: "503", {Group: "gone.io", Version: "v2"}: "timeout"}
+	const lost, gone = "the resources of lost.io/v1 could not be read: 503", "the resources of gone.io/v2 could not be read: timeout"
+	for name, test := range map[string]struct {
+		group, version string
+		want           []string
+	}{
+		"this group":      {"lost.io", "v1", []string{lost}},
+		"another version": {"lost.io", "v2", []string{lost}},
+		"another group":   {"apps", "v1", nil},
+		"all groups":      {"*", "*", []string{gone, lost}},
+	} {
+		w := webhook(func(w *Webhook) { w.Declared.Rules = rule(test.group, test.version, "*", "*") })
+		unregistered := webhook(func(w *Webhook) { w.Declared = nil })
+		installtest.Same(t, name, test.want, unread(Undiscovered([]Webhook{unregistered, w, w}, failed)))
 	}
 }
 

@@ -56,8 +56,13 @@ func (c *Cluster) registrations(ctx context.Context) (explain.Snapshot, error) {
 		return s, err
 	}
 	_, served, err := client.ServerGroupsAndResources()
-	if err != nil && !discovery.IsGroupDiscoveryFailedError(err) {
+	failed, partly := discovery.GroupDiscoveryFailedErrorGroups(err)
+	if err != nil && !partly {
 		return s, err
+	}
+	s.Undiscovered = map[schema.GroupVersion]string{}
+	for group, err := range failed {
+		s.Undiscovered[group] = err.Error()
 	}
 	for _, list := range served {
 		s.Resources = append(s.Resources, explain.Served(list)...)

@@ -30,6 +30,7 @@ func (c *Cluster) Audit(ctx context.Context, names []string) (audit.Facts, expla
 		Webhooks: audit.Webhooks(rollouts, audit.Configurations{Validating: s.ValidatingWebhooks, Mutating: s.MutatingWebhooks}, names),
 		Served:   audit.Served{Resources: s.Resources, Definitions: s.Definitions, Namespaces: s.Namespaces},
 	}
+	facts.Unread = audit.Undiscovered(facts.Webhooks, s.Undiscovered)
 	for resource, whole := range scopeOf(facts) {
 		objects, err := c.observe(ctx, resource, whole)
 		switch {
@@ -37,7 +38,7 @@ func (c *Cluster) Audit(ctx context.Context, names []string) (audit.Facts, expla
 			return facts, s, ctx.Err()
 		case err == nil, apierrors.IsMethodNotSupported(err), apierrors.IsNotFound(err): // No objects of this resource are stored.
 		default:
-			facts.Unread = append(facts.Unread, audit.Unread{Resource: resource.GroupResource(), Reason: err.Error()})
+			facts.Unread = append(facts.Unread, audit.Unread{Group: resource.Group, Resource: resource.Resource, Reason: err.Error()})
 		}
 		facts.Objects = append(facts.Objects, objects...)
 	}

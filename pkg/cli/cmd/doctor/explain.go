@@ -127,6 +127,9 @@ func (o explainOptions) fromCluster(ctx context.Context, object *unstructured.Un
 		return explain.Explanation{}, err
 	}
 	resource, known := s.Find(object.GroupVersionKind())
+	if cause, lost := s.Undiscovered[object.GroupVersionKind().GroupVersion()]; !known && lost {
+		return explain.Explanation{}, fmt.Errorf("the resources of %s cannot be read: %s: make its API server available: kubectl get apiservices", object.GroupVersionKind().GroupVersion(), cause)
+	}
 	if !known {
 		return explain.Explanation{}, fmt.Errorf("the API server does not serve %s: correct apiVersion and kind of the object", object.GroupVersionKind())
 	}

@@ -28,6 +28,8 @@ type Snapshot struct {
 	Definitions        []apiextensionsv1.CustomResourceDefinition
 	// Resources are what the API server serves, in the order of its discovery. Those of Definitions may be absent.
 	Resources []Resource
+	// Undiscovered are the group versions whose resources could not be read, with the cause: their API server may be lost.
+	Undiscovered map[schema.GroupVersion]string
 	// Params has the objects of the kinds that the policies name as paramKind. Other objects do no harm.
 	Params []unstructured.Unstructured
 	// Access are answers of the API server's authorizer.
