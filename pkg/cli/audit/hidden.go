@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 )
 
@@ -45,12 +46,11 @@ func (m matcher) hidden(o Object, opening managerv1alpha1.Opening, written versi
 	case isLater:
 		found.Manager, found.Subresource, found.Evidence = later.manager, later.subresource, FromManagedFields
 		found.Reason = fmt.Sprintf("field manager %s changed the object at %s: this hides its earlier changes", later.manager, later.time.UTC().Format(time.RFC3339))
-	case len(o.changes) == 0:
+	case !o.hasChangeOf(""): // A creation adds an entry.
 		found.Evidence = FromManagedFields
-		found.Reason = "metadata.managedFields is empty: a client removed it, and changes have no times"
-	case o.lastTime().Before(w.begins()) && written.show(o):
-		found.Evidence = FromResourceVersion
-		found.Reason = "the resource version shows a change since the opening began, and metadata.managedFields does not: fields were removed, or a client changed managedFields"
+		found.Reason = "metadata.managedFields is empty, or has only entries of subresources: a client removed it, and changes have no times"
+	case m.lastSeen(o).Before(w.begins()) && written.show(o):
+		found.Evidence, found.Reason = FromResourceVersion, m.whyWritten(o, w)
 	default:
 		return Change{}, false
 	}
@@ -58,11 +58,32 @@ func (m matcher) hidden(o Object, opening managerv1alpha1.Opening, written versi
 	return found, m.inScope(p).of != no
 }
 
+// sees reports whether the webhook may see the change of an entry in managedFields.
+func (m matcher) sees(o Object, c managed) bool {
+	return m.inScope(past{operation: admissionregistrationv1.Update, subresource: c.subresource, object: o, superseded: true}).of != no
+}
+
+// lastSeen is the time of the last change that the object shows and the webhook may have seen.
+func (m matcher) lastSeen(o Object) time.Time {
+	o.changes = lists.Filter(o.changes, func(c managed) bool { return m.sees(o, c) })
+	return o.lastTime()
+}
+
+// whyWritten returns why the resource version does not exclude a change since the opening began.
+func (m matcher) whyWritten(o Object, w window) string {
+	const written = "the resource version shows a change since the opening began, and metadata.managedFields "
+	for _, c := range o.changes {
+		if !c.time.Before(w.begins()) {
+			return fmt.Sprintf("%sonly shows that field manager %s changed %s at %s, which the webhook does not see: fields may have been removed, too", written, c.manager, c.subresource, c.time.UTC().Format(time.RFC3339))
+		}
+	}
+	return written + "does not: fields were removed, or a client changed managedFields"
+}
+
 // laterChange returns the first change after the opening that the webhook would have seen.
 func (m matcher) laterChange(o Object, w window) (managed, bool) {
 	for _, c := range o.changes {
-		p := past{operation: admissionregistrationv1.Update, subresource: c.subresource, object: o, superseded: true}
-		if c.time.After(o.created) && w.endsBefore(c.time) && m.inScope(p).of != no {
+		if c.time.After(o.created) && w.endsBefore(c.time) && m.sees(o, c) {
 			return c, true
 		}
 	}

@@ -113,6 +113,58 @@ func TestResourceVersionsShowChanges(t *testing.T) {
 	}
 }
 
+// A controller updates the status, which the webhook does not see, after a tenant removed a field or changed managedFields. The
+// status explains the resource version, and does not exclude the change.
+func TestStatusUpdatesDoNotExplainResourceVersions(t *testing.T) {
+	honest := observed(with(object(minute(5)), func(u *unstructured.Unstructured) {
+		u.SetName("honest")
+		u.SetUID("uid-honest")
+		u.SetResourceVersion("150")
+	}))
+	byStatus := func(at int) metav1.ManagedFieldsEntry {
+		return metav1.ManagedFieldsEntry{Manager: "controller", Subresource: "status", Time: stamp(minute(at))}
+	}
+	onlyStatus := func(u *unstructured.Unstructured) { u.SetManagedFields(u.GetManagedFields()[1:]) }
+	seesStatus := func(w *Webhook) {
+		w.Declared.Rules = append(w.Declared.Rules, rule("", "v1", "configmaps/status", admissionregistrationv1.Update)...)
+	}
+	const possible = "shop/one Exists Possible: Possible UPDATE ResourceVersion"
+	for name, test := range map[string]struct {
+		entries []metav1.ManagedFieldsEntry
+		version string
+		changes []func(*unstructured.Unstructured)
+		webhook func(*Webhook)
+		want    string
+		reason  string
+	}{
+		"status before":               {[]metav1.ManagedFieldsEntry{byStatus(-10)}, "200", nil, nil, possible, "does not: fields were removed"},
+		"status in the opening":       {[]metav1.ManagedFieldsEntry{byStatus(30)}, "200", nil, nil, possible, "only shows that field manager controller changed status at 2026-03-01T12:30:00Z"},
+		"status after the opening":    {[]metav1.ManagedFieldsEntry{byStatus(90)}, "200", nil, nil, possible, "which the webhook does not see: fields may have been removed, too"},
+		"an older version":            {[]metav1.ManagedFieldsEntry{byStatus(-10)}, "100", nil, nil, "", ""},
+		"the webhook sees the status": {[]metav1.ManagedFieldsEntry{byStatus(30)}, "200", nil, seesStatus, "shop/one Exists Certain: Certain UPDATE ManagedFields /status by controller", ""},
+		"managedFields was removed":   {[]metav1.ManagedFieldsEntry{byStatus(90)}, "100", []func(*unstructured.Unstructured){onlyStatus}, nil, "shop/one Exists Possible: Possible UPDATE ManagedFields", "a client removed it"},
+		"the webhook sees no updates": {[]metav1.ManagedFieldsEntry{byStatus(30)}, "200", nil, func(w *Webhook) { w.Declared.Rules = rule("", "v1", "configmaps", admissionregistrationv1.Create) }, "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			u := object(minute(-30), test.entries...)
+			u.SetResourceVersion(test.version)
+			for _, change := range test.changes {
+				change(u)
+			}
+			w := webhook()
+			if test.webhook != nil {
+				test.webhook(&w)
+			}
+			report := List(Facts{Webhooks: []Webhook{w}, Served: served(), Objects: []Object{observed(u), honest}})
+			found := lists.Filter(report.Entries, func(e Entry) bool { return e.Name == "one" })
+			installtest.Same(t, "entry", test.want, strings.Join(lists.Map(found, text), "\n"))
+			if len(found) == 1 {
+				installtest.Contains(t, found[0].Changes[0].Reason+" ", test.reason)
+			}
+		})
+	}
+}
+
 // When an opening is widened, its requests are others.
 func TestWidenedOpening(t *testing.T) {
 	w := webhook(func(w *Webhook) {

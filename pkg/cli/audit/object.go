@@ -68,6 +68,11 @@ func (o Object) creators() string {
 	return ""
 }
 
+// hasChangeOf reports whether managedFields has an entry of a subresource, or of the object itself.
+func (o Object) hasChangeOf(subresource string) bool {
+	return slices.ContainsFunc(o.changes, func(c managed) bool { return c.subresource == subresource })
+}
+
 // lastTime is the time of the last change that the object shows.
 func (o Object) lastTime() time.Time {
 	last := o.created
