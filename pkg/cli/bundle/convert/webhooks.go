@@ -304,5 +304,5 @@ func (c *webhooks) checkSelector(o *bundle.Object, path string, selector *metav1
 	}
 	c.report(Warning, o, path+".namespaceSelector",
 		fmt.Sprintf("the selector (%s) is not in the bundle: the manager selects the namespaces of the OperatorGroup. If the operator watches all namespaces, the webhook is called for all namespaces", metav1.FormatLabelSelector(selector)),
-		fmt.Sprintf("select objects by an objectSelector; or add a matchCondition to the annotation %s, such as request.namespace != 'kube-system'; or let administrators install the operator for some namespaces", wellknown.AnnotationMatchConditions))
+		fmt.Sprintf("select objects by an objectSelector; or add a matchCondition to the annotation %s, such as !(has(request.namespace) && request.namespace == 'kube-system'); or let administrators install the operator for some namespaces", wellknown.AnnotationMatchConditions))
 }

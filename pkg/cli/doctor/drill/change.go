@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
@@ -58,8 +59,15 @@ func (c Change) covers(r request) bool {
 
 const nodesGroup = "system:nodes"
 
-// notNodes is a matchCondition that leaves out the requests of kubelets.
-const notNodes = `!("system:nodes" in request.userInfo.groups)`
+// notNodes is a matchCondition that leaves out the requests of kubelets. API servers omit empty fields of a request, and an
+// expression that reads one of these fails: has asks first.
+const notNodes = `!(has(request.userInfo.groups) && "system:nodes" in request.userInfo.groups)`
+
+// notIn returns a matchCondition that leaves out requests in Namespaces. A request for a cluster-scoped object has none.
+func notIn(namespaces []string) string {
+	names := strings.Join(lists.Map(namespaces, strconv.Quote), ", ")
+	return "!(has(request.namespace) && request.namespace in [" + names + "])"
+}
 
 // registered is a webhook as its configuration has it.
 type registered struct {
@@ -176,7 +184,7 @@ func (r registered) described(c Change) Change {
 			break
 		}
 		c.What = "leave out " + names
-		c.condition = strings.Join(lists.Map(c.namespaces, func(n string) string { return fmt.Sprintf("request.namespace != %q", n) }), " && ")
+		c.condition = notIn(c.namespaces)
 		c.Where = fmt.Sprintf("annotation olm-webhook-manager.io/match-conditions of ClusterServiceVersion %s: add the expression %s to %s", r.owner, c.condition, c.Webhook.Webhook)
 	}
 	if r.owner.Name == "" {

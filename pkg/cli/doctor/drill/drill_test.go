@@ -50,6 +50,8 @@ spec: {replicas: 2, template: {metadata: {labels: {app: NAME, pod-template-hash:
 `, "NAME", name)
 }
 
+const declaredByCSV = "metadata: {name: a, labels: {olm.owner: a.v1, olm.owner.namespace: a}}"
+
 const podsRule = `[{operations: [CREATE], apiGroups: [""], apiVersions: [v1], resources: [pods]}]`
 
 // hook is a configuration with one webhook of an operator. Without rules, it sees the creation of pods.
@@ -261,7 +263,7 @@ func TestPredict(t *testing.T) {
 		"a condition that fails": {operator("a") + hook("a", except("kube-system"), `matchConditions: [{name: c, expression: 'object.metadata.annotations["x"] == "y"'}]`), result{
 			waves: []string{"coredns"}, never: []string{"a"},
 		}},
-		"a ClusterServiceVersion declares it": {operator("a") + strings.Replace(hook("a"), "metadata: {name: a}", "metadata: {name: a, labels: {olm.owner: a.v1, olm.owner.namespace: a}}", 1), result{
+		"a ClusterServiceVersion declares it": {operator("a") + strings.Replace(hook("a"), "metadata: {name: a}", declaredByCSV, 1), result{
 			never: []string{"a", "coredns"}, cycles: [][]string{{"a", "a.example.com", "Service a"}}, changes: []string{"a.example.com MatchCondition a"}, surely: true,
 		}},
 		"the controller manager has one user": {
