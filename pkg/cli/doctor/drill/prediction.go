@@ -17,7 +17,7 @@ type Prediction struct {
 	// Cycles are the parts that keep each other from returning, DeadEnds the webhooks whose servers do not return for another cause.
 	Cycles   []Cycle   `json:"cycles"`
 	DeadEnds []DeadEnd `json:"deadEnds"`
-	// Assumptions are what the snapshot does not have.
+	// Assumptions are what the snapshot does not have, and what changes with time.
 	Assumptions []string `json:"assumptions"`
 	// Questions are what conditions ask the authorizer, and the snapshot does not answer.
 	Questions []explain.Access `json:"-"`
@@ -75,11 +75,12 @@ type DeadEnd struct {
 
 // Predict returns what returns after all pods of a cluster are lost.
 func Predict(s Snapshot) (Prediction, error) {
+	s, open := closed(s)
 	g, questions, err := build(s)
 	if err != nil {
 		return Prediction{}, err
 	}
-	p := Prediction{sure: g.counting(true), all: g.counting(false), Questions: questions, Assumptions: s.assumptions()}
+	p := Prediction{sure: g.counting(true), all: g.counting(false), Questions: questions, Assumptions: append(s.assumptions(), open...)}
 	p.Waves = p.sure.waves()
 	for i := range g.parts {
 		if p.all.returned[i] == never {
