@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/jsonmergepatch"
 	"k8s.io/utils/ptr"
 
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/doctor/explain"
 )
 
@@ -184,6 +185,32 @@ func difference(from, to *unstructured.Unstructured) ([]byte, error) {
 // Open returns the webhooks that are open: a dry run would pass them without an answer, too.
 func (r Report) Open() []Webhook {
 	return slices.DeleteFunc(slices.Clone(r.Webhooks), func(w Webhook) bool { return !w.Open })
+}
+
+// Doubt replaces the result Admitted of webhooks that may have been open during the replay: the dry run may have passed without
+// an answer. The webhooks are those after the replay, or none if they are not known.
+func (r *Report) Doubt(after []Webhook) {
+	for i, e := range r.Entries {
+		if e.Replay == nil || e.Replay.Result != Admitted {
+			continue
+		}
+		before := r.OfWebhook(e)
+		if !slices.ContainsFunc(after, func(w Webhook) bool { return w.isSame(before) && w.stayedClosed(before) }) {
+			r.Entries[i].Replay = &Replay{Result: NotJudged, Message: "the webhook may have been open during the replay, so that the dry run passed without an answer: run the command again"}
+		}
+	}
+}
+
+func (w Webhook) isSame(other Webhook) bool {
+	return w.Name == other.Name && w.Type == other.Type && w.Namespace == other.Namespace && w.Owner == other.Owner
+}
+
+// stayedClosed reports whether the webhook is registered, closed, and has no opening that it did not have before.
+func (w Webhook) stayedClosed(before Webhook) bool {
+	isNew := func(o managerv1alpha1.Opening) bool {
+		return !slices.ContainsFunc(before.Openings, func(known managerv1alpha1.Opening) bool { return known.From.Equal(&o.From) })
+	}
+	return w.Declared != nil && !w.Open && !slices.ContainsFunc(w.Openings, isNew)
 }
 
 // Count returns how many objects have a result of the replay.

@@ -6,11 +6,13 @@ import (
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/doctor/explain"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
@@ -108,4 +110,32 @@ func TestUnseen(t *testing.T) {
 		ours(explain.Sees), step(explain.MutatingPolicy, "p", "", explain.Sees), step(explain.MutatingWebhook, "c", "w", explain.Sees), step(explain.MutatingWebhook, "c", "x", explain.Skipped),
 	}})
 	installtest.Same(t, "others", []string{"MutatingAdmissionPolicy p", "MutatingWebhookConfiguration c, w"}, others)
+}
+
+// A webhook that opened during the replay did not judge what it admitted. What it refused, it did refuse.
+func TestDoubt(t *testing.T) {
+	reopened := opening(func(o *managerv1alpha1.Opening) { o.From = metav1.NewTime(minute(90)) })
+	for name, test := range map[string]struct {
+		after  []Webhook
+		result Result
+		want   Result
+	}{
+		"stayed closed":            {[]Webhook{webhook()}, Admitted, Admitted},
+		"open now":                 {[]Webhook{webhook(func(w *Webhook) { w.Open = true })}, Admitted, NotJudged},
+		"opened, and closed again": {[]Webhook{webhook(func(w *Webhook) { w.Openings = append(w.Openings, reopened) })}, Admitted, NotJudged},
+		"not registered any more":  {[]Webhook{webhook(func(w *Webhook) { w.Declared = nil })}, Admitted, NotJudged},
+		"another webhook":          {[]Webhook{webhook(func(w *Webhook) { w.Owner = "other.v1" })}, Admitted, NotJudged},
+		"not known":                {nil, Admitted, NotJudged},
+		"refused":                  {nil, Refused, Refused},
+		"changed":                  {nil, Changed, Changed},
+	} {
+		report := Report{Webhooks: []Webhook{webhook()}, Entries: []Entry{
+			{Webhook: "v.shop.io", Type: webhook().Type, Owner: "shop/shop.v1", Replay: &Replay{Result: test.result}}, {Webhook: "v.shop.io"},
+		}}
+		report.Doubt(test.after)
+		installtest.Same(t, name, test.want, report.Entries[0].Replay.Result)
+		if report.Entries[1].Replay != nil {
+			t.Errorf("%s: without a replay: %+v", name, report.Entries[1].Replay)
+		}
+	}
 }

@@ -18,16 +18,12 @@ import (
 // Audit reads the webhooks that were open, only some if names are given, and the objects in their scope. A resource that
 // cannot be listed is unread: its conversion webhook or its API server may be lost, too. The snapshot has no policies.
 func (c *Cluster) Audit(ctx context.Context, names []string) (audit.Facts, explain.Snapshot, error) {
-	rollouts, _, err := c.Rollouts(ctx, metav1.NamespaceAll)
-	if err != nil {
-		return audit.Facts{}, explain.Snapshot{}, err
-	}
-	s, err := c.registrations(ctx)
+	webhooks, s, err := c.audited(ctx, names)
 	if err != nil {
 		return audit.Facts{}, s, err
 	}
 	facts := audit.Facts{
-		Webhooks: audit.Webhooks(rollouts, audit.Configurations{Validating: s.ValidatingWebhooks, Mutating: s.MutatingWebhooks}, names),
+		Webhooks: webhooks,
 		Served:   audit.Served{Resources: s.Resources, Definitions: s.Definitions, Namespaces: s.Namespaces},
 	}
 	facts.Unread = audit.Undiscovered(facts.Webhooks, s.Undiscovered)
@@ -43,6 +39,16 @@ func (c *Cluster) Audit(ctx context.Context, names []string) (audit.Facts, expla
 		facts.Objects = append(facts.Objects, objects...)
 	}
 	return facts, s, nil
+}
+
+// audited reads the webhooks that were open, and the registrations.
+func (c *Cluster) audited(ctx context.Context, names []string) ([]audit.Webhook, explain.Snapshot, error) {
+	rollouts, _, err := c.Rollouts(ctx, metav1.NamespaceAll)
+	if err != nil {
+		return nil, explain.Snapshot{}, err
+	}
+	s, err := c.registrations(ctx)
+	return audit.Webhooks(rollouts, audit.Configurations{Validating: s.ValidatingWebhooks, Mutating: s.MutatingWebhooks}, names), s, err
 }
 
 // scopeOf returns the resources of all webhooks, and whether more than the metadata of their objects matters.

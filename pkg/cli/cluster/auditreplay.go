@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 
@@ -20,8 +21,18 @@ import (
 )
 
 // Replay sends the existing objects of a report as dry runs, and adds the results to the report. The snapshot is that of
-// Audit.
+// Audit. The webhooks are read again at the end: one that has opened in the meantime did not judge.
 func (c *Cluster) Replay(ctx context.Context, s explain.Snapshot, report *audit.Report) error {
+	sent := c.replay(ctx, s, report)
+	after, _, read := c.audited(ctx, nil)
+	if read != nil {
+		after = nil
+	}
+	report.Doubt(after)
+	return errors.Join(sent, read)
+}
+
+func (c *Cluster) replay(ctx context.Context, s explain.Snapshot, report *audit.Report) error {
 	if err := c.addPolicies(ctx, &s); err != nil {
 		return err
 	}
