@@ -25,11 +25,11 @@ func (c *Cluster) Admission(ctx context.Context) (explain.Snapshot, error) {
 	if err != nil {
 		return s, err
 	}
-	return s, c.addPolicies(ctx, &s)
+	return s, addPolicies(ctx, c, &s)
 }
 
 // addPolicies reads the policies, and the objects of the kinds that they name as paramKind.
-func (c *Cluster) addPolicies(ctx context.Context, s *explain.Snapshot) error {
+func addPolicies(ctx context.Context, c *Cluster, s *explain.Snapshot) error {
 	for _, resource := range []schema.GroupVersionResource{
 		configurations("mutatingadmissionpolicies"), configurations("mutatingadmissionpolicybindings"),
 		configurations("validatingadmissionpolicies"), configurations("validatingadmissionpolicybindings"),

@@ -18,7 +18,7 @@ import (
 // Audit reads the webhooks that were open, only some if names are given, and the objects in their scope. A resource that
 // cannot be listed is unread: its conversion webhook or its API server may be lost, too. The snapshot has no policies.
 func (c *Cluster) Audit(ctx context.Context, names []string) (audit.Facts, explain.Snapshot, error) {
-	webhooks, s, err := c.audited(ctx, names)
+	webhooks, s, err := audited(ctx, c, names)
 	if err != nil {
 		return audit.Facts{}, s, err
 	}
@@ -42,7 +42,7 @@ func (c *Cluster) Audit(ctx context.Context, names []string) (audit.Facts, expla
 }
 
 // audited reads the webhooks that were open, and the registrations.
-func (c *Cluster) audited(ctx context.Context, names []string) ([]audit.Webhook, explain.Snapshot, error) {
+func audited(ctx context.Context, c *Cluster, names []string) ([]audit.Webhook, explain.Snapshot, error) {
 	rollouts, _, err := c.Rollouts(ctx, metav1.NamespaceAll)
 	if err != nil {
 		return nil, explain.Snapshot{}, err

@@ -23,35 +23,16 @@ import (
 // Replay sends the existing objects of a report as dry runs, and adds the results to the report. The snapshot is that of
 // Audit. The webhooks are read again at the end: one that has opened in the meantime did not judge.
 func (c *Cluster) Replay(ctx context.Context, s explain.Snapshot, report *audit.Report) error {
-	sent := c.replay(ctx, s, report)
-	after, _, read := c.audited(ctx, nil)
-	if read != nil {
+	r, err := c.replayer(ctx, s)
+	if err == nil {
+		err = r.all(ctx, report)
+	}
+	after, _, unread := audited(ctx, c, nil)
+	if unread != nil {
 		after = nil
 	}
 	report.Doubt(after)
-	return errors.Join(sent, read)
-}
-
-func (c *Cluster) replay(ctx context.Context, s explain.Snapshot, report *audit.Report) error {
-	if err := c.addPolicies(ctx, &s); err != nil {
-		return err
-	}
-	r, err := c.replayer(ctx, s)
-	if err != nil {
-		return err
-	}
-	for i := range report.Entries {
-		entry := &report.Entries[i]
-		if entry.State != audit.Exists {
-			continue
-		}
-		result, err := r.replay(ctx, report.OfWebhook(*entry), *entry)
-		if err != nil {
-			return err
-		}
-		entry.Replay = &result
-	}
-	return nil
+	return errors.Join(err, unread)
 }
 
 // replayer sends dry runs as one user.
@@ -70,6 +51,9 @@ func (c *Cluster) replayer(ctx context.Context, s explain.Snapshot) (*replayer, 
 	if err != nil {
 		return nil, err
 	}
+	if err := addPolicies(ctx, c, &s); err != nil {
+		return nil, err
+	}
 	user, err := c.CurrentUser(ctx)
 	if err != nil {
 		return nil, err
@@ -86,6 +70,21 @@ func onlyDryRuns(next http.RoundTripper) http.RoundTripper {
 		}
 		return next.RoundTrip(request)
 	})
+}
+
+func (r *replayer) all(ctx context.Context, report *audit.Report) error {
+	for i := range report.Entries {
+		entry := &report.Entries[i]
+		if entry.State != audit.Exists {
+			continue
+		}
+		result, err := r.replay(ctx, report.OfWebhook(*entry), *entry)
+		if err != nil {
+			return err
+		}
+		entry.Replay = &result
+	}
+	return nil
 }
 
 func (r *replayer) replay(ctx context.Context, w audit.Webhook, e audit.Entry) (audit.Replay, error) {
