@@ -2,6 +2,7 @@ package integration
 
 import (
 	"context"
+	"io"
 	"strings"
 	"testing"
 
@@ -10,10 +11,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/audit"
 	clusterpkg "github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cluster"
+	doctorcmd "github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/doctor"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
@@ -62,6 +65,31 @@ func TestAuditWhileAConversionWebhookIsLost(t *testing.T) {
 // An API group in the scope is not served at the moment: its API server is lost. The list is not complete, and reports this.
 func TestAuditOfAGroupThatIsNotServed(t *testing.T) {
 	e := newParallelEnv(t)
+	group := lostGroup(e)
+	hook := opensSilent(e, anyOperation(group, "v1", "gadgets"))
+	reader := installtest.OrPanic(clusterpkg.New(cluster.Config()))
+	facts, _, err := reader.Audit(e.ctx, []string{hook})
+	e.must(err)
+	installtest.Says(t, "resources that could not be read", "the resources of "+group+"/v1 could not be read", strings.Join(audit.List(facts).Unread, "\n"))
+	_, err = runAudit(e, hook)
+	installtest.Error(t, "the list is not complete: the resources of "+group+"/v1", err)
+}
+
+// An object of a group whose API server is lost: its apiVersion and kind are correct.
+func TestExplainOfAGroupThatIsNotServed(t *testing.T) {
+	e := newParallelEnv(t)
+	group := lostGroup(e)
+	cmd := doctorcmd.NewCommand(nil)
+	cmd.SetIn(strings.NewReader("{apiVersion: " + group + "/v1, kind: Gadget, metadata: {name: one}}"))
+	cmd.SetOut(io.Discard)
+	cmd.SetErr(io.Discard)
+	cmd.SetArgs([]string{"explain", "-f", "-", "--kubeconfig", cluster.Kubeconfig})
+	installtest.Error(t, "the resources of "+group+"/v1 cannot be read", cmd.ExecuteContext(e.ctx))
+}
+
+// lostGroup returns an API group whose API server does not answer.
+func lostGroup(e *env) string {
+	e.Helper()
 	group := e.namespace + ".example.org"
 	services := e.any.Resource(schema.GroupVersionResource{Group: "apiregistration.k8s.io", Version: "v1", Resource: "apiservices"})
 	_, err := services.Create(e.ctx, &unstructured.Unstructured{Object: map[string]any{
@@ -73,13 +101,8 @@ func TestAuditOfAGroupThatIsNotServed(t *testing.T) {
 	e.Cleanup(func() { _ = services.Delete(context.Background(), "v1."+group, metav1.DeleteOptions{}) })
 	e.eventually("discovery fails for the group", func() (bool, any) {
 		_, _, err := e.kube.Discovery().ServerGroupsAndResources()
-		return err != nil, err
+		failed, _ := discovery.GroupDiscoveryFailedErrorGroups(err)
+		return failed[schema.GroupVersion{Group: group, Version: "v1"}] != nil, err
 	})
-	hook := opensSilent(e, anyOperation(group, "v1", "gadgets"))
-	reader := installtest.OrPanic(clusterpkg.New(cluster.Config()))
-	facts, _, err := reader.Audit(e.ctx, []string{hook})
-	e.must(err)
-	installtest.Says(t, "resources that could not be read", "the resources of "+group+"/v1 could not be read", strings.Join(audit.List(facts).Unread, "\n"))
-	_, err = runAudit(e, hook)
-	installtest.Error(t, "the list is not complete: the resources of "+group+"/v1", err)
+	return group
 }

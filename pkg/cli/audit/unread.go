@@ -26,7 +26,7 @@ func (u Unread) String() string {
 
 // unread has each text once, sorted.
 func unread(all []Unread) []string {
-	return lists.Sorted(lists.Distinct(lists.Map(all, Unread.String)))
+	return lists.Sorted(lists.Map(all, Unread.String))
 }
 
 // isUnread reports whether it is not known which objects of a resource exist.
