@@ -51,9 +51,15 @@ func newPlanner(in Input, now time.Time) *planner {
 	return p
 }
 
+// priorityClassPause is the pause before a PriorityClass that does not exist is read again.
+const priorityClassPause = time.Minute
+
 // The webhooks of each Deployment are registered before the next one starts, unless it takes too long.
 func (p *planner) install() {
 	p.compares = true
+	if p.Config.UnusablePriorityClass != "" {
+		p.plan.requeue(p.now.Add(priorityClassPause), "a PriorityClass that is not used") // no watch reports that it exists
+	}
 	p.ports.keepPorts("")
 	p.opener.decide(true)
 	if len(p.Upgrade.From) > 0 {

@@ -49,6 +49,9 @@ func (g *Gatherer) Gather(ctx context.Context, csv *operatorsv1alpha1.ClusterSer
 	if err := g.awaitSubscription(ctx, s, now); err != nil {
 		return decide.Facts{}, err
 	}
+	if err := g.checkPriorityClass(ctx, s); err != nil {
+		return decide.Facts{}, err
+	}
 	by := discovery.NewAsker(queue.CSVKey(csv.Namespace, csv.Name))
 	g.addServedKinds(s, by)
 	s.Observed.ReservedGroups = g.reservedGroups(s)

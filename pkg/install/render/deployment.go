@@ -29,7 +29,7 @@ func deployment(in Input, spec operatorsv1alpha1.StrategyDeploymentSpec, secretN
 	d.Labels = labels.Merge(spec.Label, d.Labels)
 	d.Annotations = map[string]string{wellknown.AnnotationReplicas: strconv.Itoa(int(ptr.Deref(d.Spec.Replicas, 1)))}
 	d.Spec.RevisionHistoryLimit = new(int32(1)) // an operator is rolled back by its CSV, not by its Deployment
-	completePods(d, in)
+	completePods(d, in, spec)
 	if secretName != "" {
 		mountCertificate(&d.Spec.Template.Spec, secretName)
 	}
@@ -40,19 +40,21 @@ func deployment(in Input, spec operatorsv1alpha1.StrategyDeploymentSpec, secretN
 		}
 	}
 	d.Labels[wellknown.LabelDeploymentHash] = hashOf(d.Spec)
+	setReplicas(d, in.Config.Availability(in.CSV, spec))
 	return d
 }
 
 // Pods returns the pod template of a Deployment as it is written, except for certificates.
 func Pods(in Input, spec operatorsv1alpha1.StrategyDeploymentSpec) corev1.PodTemplateSpec {
 	d := &appsv1.Deployment{Spec: *spec.Spec.DeepCopy()}
-	completePods(d, in)
+	completePods(d, in, spec)
 	return d.Spec.Template
 }
 
-func completePods(d *appsv1.Deployment, in Input) {
+func completePods(d *appsv1.Deployment, in Input, spec operatorsv1alpha1.StrategyDeploymentSpec) {
 	annotatePods(&d.Spec.Template, in)
 	configure(d, in.Config)
+	schedule(d, in.Config.Availability(in.CSV, spec))
 	WriteOutListDefaults(&d.Spec.Template.Spec)
 	nameOperatorCondition(&d.Spec.Template.Spec, in.CSV.Name)
 }

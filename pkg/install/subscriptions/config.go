@@ -21,6 +21,8 @@ type Config struct {
 	Generation   int64
 	// AlsoNaming are the other Subscriptions that name a version of the operator.
 	AlsoNaming []string
+	// UnusablePriorityClass is why the PriorityClass of the annotations is ignored; empty if it exists, or was not read.
+	UnusablePriorityClass string
 	operatorsv1alpha1.SubscriptionConfig
 }
 

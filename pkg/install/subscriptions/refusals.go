@@ -40,7 +40,7 @@ func (c Config) Refusals(csv *operatorsv1alpha1.ClusterServiceVersion) []string 
 	for _, name := range c.invalidDisabled(csv) {
 		refuse("spec.config.annotations, %s, names %s", wellknown.AnnotationDisabledWebhooks, name)
 	}
-	return append(refusals, c.FailOpen(csv).Refusals...)
+	return slices.Concat(refusals, c.FailOpen(csv).Refusals, c.availabilityRefusals(csv))
 }
 
 // IsCertificateVolume reports whether a volume has the name of one of the certificate volumes.
