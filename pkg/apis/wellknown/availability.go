@@ -3,15 +3,15 @@ package wellknown
 // Annotations about the availability of the Deployments that serve webhooks. They belong in spec.config.annotations of the
 // Subscription. Those of the ClusterServiceVersion apply only if it has no Subscription.
 const (
-	// AnnotationAvailabilityReplicas is the number of replicas with which such a Deployment is created, instead of the
-	// number of the ClusterServiceVersion. More than one replica needs an operator that elects a leader.
+	// AnnotationAvailabilityReplicas is the number of replicas of a Deployment that serves webhooks when it is created,
+	// instead of the number of the ClusterServiceVersion. More than one needs an operator that elects a leader.
 	AnnotationAvailabilityReplicas = "olm-webhook-manager.io/availability-replicas"
 
-	// AnnotationAvailabilitySpread lists topology keys over which the pods of such a Deployment are spread, separated by
-	// commas: the key, or key=DoNotSchedule. Without that, it is a preference of the scheduler.
+	// AnnotationAvailabilitySpread lists topology keys over which the pods of a Deployment that serves webhooks are spread,
+	// separated by commas: the key, which is a preference of the scheduler, or key=DoNotSchedule.
 	AnnotationAvailabilitySpread = "olm-webhook-manager.io/availability-spread"
 
-	// AnnotationAvailabilityPriorityClass is the name of the PriorityClass of the pods of such a Deployment.
+	// AnnotationAvailabilityPriorityClass is the name of the PriorityClass of the pods of Deployments that serve webhooks.
 	AnnotationAvailabilityPriorityClass = "olm-webhook-manager.io/availability-priority-class"
 )
 
