@@ -62,6 +62,9 @@ var notAlways = map[string][]string{
 	"service-ca, which runs on OpenShift alone: TestServiceCAReissues of test/integration": {
 		" configmaps create,delete,patch,watch",
 	},
+	"operators whose annotations name a PriorityClass: TestScheduling of test/integration": {
+		"scheduling.k8s.io priorityclasses get",
+	},
 	"the CA that is made where no issuer of cert-manager is named: TestCertManagerIssues of test/integration": {
 		"cert-manager.io issuers create,delete,patch",
 		"cert-manager.io certificates create",
