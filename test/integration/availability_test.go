@@ -33,7 +33,7 @@ func scale(e *env, name string, replicas int32) {
 }
 
 // A Deployment is created with the replicas of the annotation. Afterwards, kubectl scale wins, also when the annotation
-// changes, and a Deployment that is created again has the number of the annotation.
+// changes, and a recreated Deployment has the number of the annotation.
 func TestReplicasAtCreation(t *testing.T) {
 	e := newOwnNamespaceEnv(t)
 	subscribe(e, &operatorsv1alpha1.SubscriptionConfig{Annotations: withPrefix(map[string]string{"availability-replicas": "3", "leader-election": "true"})})
@@ -54,7 +54,7 @@ func TestReplicasAtCreation(t *testing.T) {
 	installtest.Same(t, "replicas after kubectl scale and a rollout", int32(1), replicasOf(e, "server"))
 
 	e.must(e.kube.AppsV1().Deployments(e.namespace).Delete(e.ctx, "server", metav1.DeleteOptions{}))
-	e.eventually("the Deployment is created again with 4 replicas", func() (bool, any) {
+	e.eventually("the Deployment is recreated with 4 replicas", func() (bool, any) {
 		n := replicasOf(e, "server")
 		return n == 4, n
 	})

@@ -49,7 +49,8 @@ func (g *Gatherer) Gather(ctx context.Context, csv *operatorsv1alpha1.ClusterSer
 	if err := g.awaitSubscription(ctx, s, now); err != nil {
 		return decide.Facts{}, err
 	}
-	if err := g.checkPriorityClass(ctx, s); err != nil {
+	var err error
+	if s.Config.UnusablePriorityClass, err = whyUnusable(ctx, g.Kube, s.Config.PriorityClass(csv)); err != nil {
 		return decide.Facts{}, err
 	}
 	by := discovery.NewAsker(queue.CSVKey(csv.Namespace, csv.Name))
@@ -67,7 +68,6 @@ func (g *Gatherer) Gather(ctx context.Context, csv *operatorsv1alpha1.ClusterSer
 		s.Grants = g.grants(s, s.Observed.Lifted, s.Observed.Lifted)
 	}
 	g.addOwned(s)
-	var err error
 	if s.Requirements, err = g.requirements(ctx, s, relatives); err != nil {
 		return decide.Facts{}, err
 	}

@@ -6,24 +6,22 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/decide"
+	"k8s.io/client-go/kubernetes"
 )
 
-// checkPriorityClass reads the PriorityClass that an annotation names. Without it, the API server would refuse the pods.
-func (g *Gatherer) checkPriorityClass(ctx context.Context, s *decide.Facts) error {
-	name := s.Config.PriorityClass(s.CSV)
-	if name == "" {
-		return nil
+// whyUnusable returns why pods cannot have a PriorityClass: the API server would refuse them. It is empty if they can, and
+// without a name.
+func whyUnusable(ctx context.Context, client kubernetes.Interface, class string) (string, error) {
+	if class == "" {
+		return "", nil
 	}
-	_, err := g.Kube.SchedulingV1().PriorityClasses().Get(ctx, name, metav1.GetOptions{})
+	_, err := client.SchedulingV1().PriorityClasses().Get(ctx, class, metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err):
-		s.Config.UnusablePriorityClass = fmt.Sprintf("PriorityClass %s does not exist: create it, or correct the name", name)
+		return fmt.Sprintf("PriorityClass %s does not exist: create it, or correct the name", class), nil
 	case apierrors.IsForbidden(err):
-		s.Config.UnusablePriorityClass = fmt.Sprintf("the manager must not read PriorityClass %s: grant it get of priorityclasses, as manifests/manager/clusterrole.yaml does", name)
+		return fmt.Sprintf("the manager must not read PriorityClass %s: grant it get of priorityclasses, as manifests/manager/clusterrole.yaml does", class), nil
 	default:
-		return err
+		return "", err
 	}
-	return nil
 }

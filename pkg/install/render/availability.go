@@ -25,7 +25,7 @@ func schedule(d *appsv1.Deployment, a subscriptions.Availability) {
 	}
 	for _, c := range a.Spread {
 		c.LabelSelector = d.Spec.Selector.DeepCopy()
-		others := slices.DeleteFunc(pod.TopologySpreadConstraints, func(other corev1.TopologySpreadConstraint) bool { return other.TopologyKey == c.TopologyKey })
-		pod.TopologySpreadConstraints = append(others, c)
+		pod.TopologySpreadConstraints = slices.DeleteFunc(pod.TopologySpreadConstraints, func(other corev1.TopologySpreadConstraint) bool { return other.TopologyKey == c.TopologyKey })
+		pod.TopologySpreadConstraints = append(pod.TopologySpreadConstraints, c)
 	}
 }
