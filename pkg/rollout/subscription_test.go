@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -116,4 +117,13 @@ func TestDisabledWithUnmetRequirement(t *testing.T) {
 	plan := c.reconcile()
 	installtest.Same(t, "steps", []string{"delete ValidatingWebhookConfiguration v.manager.example.com"}, stepsOf(plan))
 	installtest.Same(t, "the webhook", "v.manager.example.com"+disabledMessage, webhooksOf(plan)[0])
+}
+
+// No watch reports that a missing PriorityClass was created.
+func TestPriorityClassIsReadAgain(t *testing.T) {
+	c := installed(t, installtest.ServedBy("manager"))
+	installtest.Same(t, "no requeue", true, c.next().Requeue.Never())
+	c.Config.UnusablePriorityClass = "PriorityClass high does not exist"
+	installtest.Same(t, "the requeue", c.now.Add(time.Minute), c.next().Requeue.At)
+	installtest.Same(t, "the number of writes", 0, len(c.next().Steps))
 }
