@@ -101,7 +101,9 @@ func TestScheduling(t *testing.T) {
 	next.looksAgain("operator.v1")
 	next.writesNothing(next.started)
 
-	reconfigure(e, func(c *operatorsv1alpha1.SubscriptionConfig) { c.Annotations = map[string]string{"example.com/team": "red"} })
+	reconfigure(e, func(c *operatorsv1alpha1.SubscriptionConfig) {
+		c.Annotations = map[string]string{"example.com/team": "red"}
+	})
 	comesToBear(e, "red")
 	pod := e.deployment("server").Spec.Template.Spec
 	installtest.Same(t, "the constraints without the annotations", 0, len(pod.TopologySpreadConstraints))
