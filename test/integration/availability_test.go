@@ -54,10 +54,14 @@ func TestReplicasAtCreation(t *testing.T) {
 	installtest.Same(t, "replicas after kubectl scale and a rollout", int32(1), replicasOf(e, "server"))
 
 	e.must(e.kube.AppsV1().Deployments(e.namespace).Delete(e.ctx, "server", metav1.DeleteOptions{}))
-	e.eventually("the Deployment is recreated with 4 replicas", func() (bool, any) {
-		n := replicasOf(e, "server")
-		return n == 4, n
+	replicas := func() int32 { return replicasOf(e, "server") }
+	becomes(e, "the Deployment is recreated with the number of the annotation", replicas, 4)
+
+	scale(e, "server", 1)
+	e.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) {
+		c.Spec.InstallStrategy.StrategySpec.DeploymentSpecs[0].Spec.Replicas = new(int32(2))
 	})
+	becomes(e, "the number of the annotation replaces a new number of the ClusterServiceVersion", replicas, 4)
 }
 
 // An operator that is not known to elect a leader keeps its number of replicas, and the condition has the next step.
