@@ -69,6 +69,7 @@ type Controller struct {
 	caches   *informers.Caches
 	onDemand *informers.OnDemand // objects of certificate issuers, and OperatorConditions
 	adopted  *informers.AdoptedPods
+	budgets  *informers.OtherBudgets
 	writes   *informers.Expectations
 	served   discovery.APIServer
 	queue    queue.Queue
@@ -103,6 +104,7 @@ func New(set clients.Set, events record.EventRecorder, measured *metrics.Metrics
 	c.served = discovery.NewAPIServer(set.Kube.Discovery(), log, c.queue.Add)
 	// The handlers of caches that are filled on demand are called only after the caches are requested.
 	c.onDemand = informers.NewOnDemand(set.Dynamic, options.Namespaces, c.now, func(before, after drift.Object) { c.handlers.OnDemandChanged(before, after) })
+	c.budgets = informers.NewOtherBudgets(set.Kube, func(before, after drift.Object) { c.handlers.OtherBudgetChanged(before, after) })
 	c.adopted = informers.NewAdoptedPods(set.Kube, func(before, after drift.Object) { c.handlers.AdoptedPodChanged(before, after) })
 	c.wire()
 	measured.RegisterStatus(c.versions.ManagedRollouts)
@@ -151,7 +153,7 @@ func (c *Controller) wireReconcilers() {
 
 func (c *Controller) wireExecutor() {
 	c.gather = &gather.Gatherer{
-		Set: c.Set, Records: c.records, Caches: c.caches, OnDemand: c.onDemand, AdoptedPods: c.adopted, Served: c.served, Versions: c.versions,
+		Set: c.Set, Records: c.records, Caches: c.caches, OnDemand: c.onDemand, AdoptedPods: c.adopted, OtherBudgets: c.budgets, Served: c.served, Versions: c.versions,
 		Settings: decide.Settings{Rollout: c.Rollout, Certificates: c.Certificates, LiftRoles: c.LiftRoles, WithOLM: c.WithOLM}, Proxy: c.Proxy,
 	}
 	c.executor = &execute.Executor{
@@ -176,6 +178,7 @@ func (c *Controller) Fill(ctx context.Context) error {
 	c.caches.Start(ctx)
 	c.onDemand.Start(ctx.Done())
 	c.adopted.Start(ctx.Done())
+	c.budgets.Start(ctx.Done())
 	if !cache.WaitForCacheSync(ctx.Done(), c.caches.Synced) {
 		return errors.New("stopped before the caches were filled")
 	}

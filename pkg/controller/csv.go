@@ -26,6 +26,7 @@ import (
 func (c *Controller) reconcileCSV(ctx context.Context, k queue.Key) (rollout.Requeue, error) {
 	defer c.locks.Next(k.Namespace)
 	c.adopted.EndUnless(k.Namespace, func() bool { return slices.ContainsFunc(c.caches.CSVs.In(k.Namespace), isBeingTakenOver) })
+	c.budgets.EndUnless(k.Namespace, func() bool { return len(c.versions.WithBudgetIn(k.Namespace)) > 0 })
 	csv := c.caches.CSVs.Get(k.Namespace, k.Name)
 	if csv == nil {
 		c.records.Repairs.Forget(types.NamespacedName{Namespace: k.Namespace, Name: k.Name})

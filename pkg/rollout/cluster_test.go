@@ -11,6 +11,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -134,6 +135,8 @@ func (c *cluster) find(o drift.Object) drift.Object {
 		return lookUp(c.Observed.Deployments, o.GetName())
 	case *corev1.Service:
 		return lookUp(c.Observed.Services, o.GetName())
+	case *policyv1.PodDisruptionBudget:
+		return lookUp(c.Observed.Budgets, o.GetName())
 	case *rbacv1.Role:
 		return lookUp(c.Observed.Roles, o.GetName())
 	case *rbacv1.RoleBinding:
@@ -163,6 +166,8 @@ func (c *cluster) remove(o drift.Object) {
 		delete(c.Observed.Deployments, o.GetName())
 	case *corev1.Service:
 		delete(c.Observed.Services, o.GetName())
+	case *policyv1.PodDisruptionBudget:
+		delete(c.Observed.Budgets, o.GetName())
 	case *rbacv1.Role:
 		delete(c.Observed.Roles, o.GetName())
 	case *rbacv1.RoleBinding:

@@ -48,7 +48,7 @@ func (r *reporter) setConditions(status *managerv1alpha1.WebhookRolloutStatus, f
 		conditions = append(conditions, metav1.Condition{Type: managerv1alpha1.ConditionChangedByAdmission, Message: r.changedByAdmission()})
 	}
 	conditions = append(conditions,
-		metav1.Condition{Type: managerv1alpha1.ConditionConfigRefused, Message: strings.Join(append(r.Config.Refusals(r.CSV), r.cannotOpen...), "; ")},
+		metav1.Condition{Type: managerv1alpha1.ConditionConfigRefused, Message: strings.Join(slices.Concat(r.Config.Refusals(r.CSV), r.cannotOpen, r.refusedBudgets), "; ")},
 		metav1.Condition{Type: managerv1alpha1.ConditionRulesMatchNothing, Message: r.rulesMatchNothing()},
 		metav1.Condition{Type: managerv1alpha1.ConditionConversionInUse, Message: r.inUse},
 		metav1.Condition{Type: managerv1alpha1.ConditionVersionsHeld, Message: conversion.VersionsHeld(r.Observed.CRDs, r.Verdict.Held)})

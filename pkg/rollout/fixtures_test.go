@@ -10,6 +10,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -72,7 +73,8 @@ func clusterWith(t *testing.T, webhooks ...operatorsv1alpha1.WebhookDescription)
 	c.Observed = Observed{
 		Deployments: map[string]*appsv1.Deployment{}, Services: map[string]*corev1.Service{},
 		Slices: map[string][]*discoveryv1.EndpointSlice{}, Pods: map[string][]*corev1.Pod{},
-		Roles: map[string]*rbacv1.Role{}, RoleBindings: map[string]*rbacv1.RoleBinding{},
+		Budgets: map[string]*policyv1.PodDisruptionBudget{},
+		Roles:   map[string]*rbacv1.Role{}, RoleBindings: map[string]*rbacv1.RoleBinding{},
 		AuthDelegators: map[string]*rbacv1.ClusterRoleBinding{}, AuthReaders: map[string]*rbacv1.RoleBinding{},
 		Answers: map[backends.Endpoint]backends.Answer{}, Refused: map[string]string{}, Writes: map[string]drift.Write{}, Contests: map[string]drift.Contest{},
 	}

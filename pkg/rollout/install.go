@@ -26,6 +26,7 @@ type planner struct {
 	maintainer *maintainer
 	remover    *remover
 	opener     *opener
+	budgeter   *budgeter
 }
 
 type outcome struct {
@@ -37,6 +38,7 @@ type outcome struct {
 	compares        bool      // the live objects are compared with the desired ones
 	unregistered    time.Time // when the upgrade last unregistered a webhook
 	cannotOpen      []string  // why webhooks cannot be opened that the administrator lets open
+	refusedBudgets  []string  // why pods have no PodDisruptionBudget that annotations ask for
 }
 
 func newPlanner(in Input, now time.Time) *planner {
@@ -48,6 +50,7 @@ func newPlanner(in Input, now time.Time) *planner {
 	p.opener = &opener{facts: f, outcome: p.outcome, registrar: p.registrar, plan: p.plan}
 	p.maintainer = &maintainer{facts: f, ports: p.ports, opener: p.opener, registrar: p.registrar, plan: p.plan, rolledOut: map[string]bool{}}
 	p.remover = &remover{facts: f, outcome: p.outcome, plan: p.plan}
+	p.budgeter = &budgeter{facts: f, outcome: p.outcome, plan: p.plan}
 	return p
 }
 
@@ -87,6 +90,7 @@ func (p *planner) install() {
 		p.remover.undelegateStale()
 	}
 	p.maintainer.maintain()
+	p.budgeter.decide(true)
 	p.remover.removeStale()
 	p.plan.resyncVolumes()
 }

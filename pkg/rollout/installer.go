@@ -5,6 +5,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -34,7 +35,7 @@ func (s Step) ByInstaller(csv types.NamespacedName) bool {
 		return !grantsCondition(o, csv) && s.changesGrantBy(csv.Namespace)
 	case *rbacv1.RoleBinding:
 		return !bindsCondition(o, csv) && s.changesGrantBy(csv.Namespace)
-	case *rbacv1.ClusterRole, *rbacv1.ClusterRoleBinding:
+	case *rbacv1.ClusterRole, *rbacv1.ClusterRoleBinding, *policyv1.PodDisruptionBudget:
 		return s.Verb != Delete
 	case *apiextensionsv1.CustomResourceDefinition:
 		return s.Desired != nil && !s.OnlyTrusts() // without a desired conversion, the step removes one

@@ -11,6 +11,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -110,6 +111,12 @@ type Observed struct {
 	Roles        map[string]*rbacv1.Role                 // by name
 	RoleBindings map[string]*rbacv1.RoleBinding          // by name
 
+	Budgets map[string]*policyv1.PodDisruptionBudget // by name
+	// OtherBudgets are all other budgets of the namespace. They are read only if an annotation asks for a budget.
+	OtherBudgets []*policyv1.PodDisruptionBudget
+	// OtherBudgetsUnknown is set until they are read.
+	OtherBudgetsUnknown bool
+
 	// The bindings for servers of APIServices with the owner labels, by name.
 	AuthDelegators map[string]*rbacv1.ClusterRoleBinding
 	AuthReaders    map[string]*rbacv1.RoleBinding
@@ -204,6 +211,8 @@ func (o *Observed) Adopt(object drift.Object, refusal string) {
 		o.Deployments[object.Name] = object
 	case *corev1.Service:
 		o.Services[object.Name] = object
+	case *policyv1.PodDisruptionBudget:
+		o.Budgets[object.Name] = object
 	case *rbacv1.Role:
 		o.Roles[object.Name] = object
 	case *rbacv1.RoleBinding:

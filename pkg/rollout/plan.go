@@ -41,6 +41,7 @@ func Next(in Input, now time.Time) Plan {
 		p.opener.decide(false)
 		p.maintainer.keepTrust()
 		p.opener.closeRest()
+		p.budgeter.decide(false)
 		if len(in.Previous.Deployments) == 0 {
 			p.blockBecause("the ClusterServiceVersion is being deleted")
 		}
@@ -63,13 +64,16 @@ func Next(in Input, now time.Time) Plan {
 		p.install()
 	case in.RepairsInService():
 		p.maintainer.repairInService()
+		p.budgeter.decide(false)
 		p.block()
 	case in.KeepsTrustOnly():
 		p.opener.decide(false)
 		p.maintainer.keepTrust()
+		p.budgeter.decide(false)
 		p.block()
 	default:
 		p.opener.decide(false)
+		p.budgeter.decide(false)
 		p.block()
 	}
 	p.opener.closeRest()

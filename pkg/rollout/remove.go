@@ -136,6 +136,11 @@ func (x *remover) withdraw() {
 			x.plan.delete(d)
 		}
 	}
+	for _, budget := range lists.ByKey(x.Observed.Budgets) {
+		if csvspec.OwnedBy(budget, x.CSV) {
+			x.plan.delete(budget)
+		}
+	}
 	for _, live := range x.Observed.delegations() {
 		if csvspec.HasOwnerLabels(live, x.CSV) {
 			x.plan.delete(live)

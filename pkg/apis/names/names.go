@@ -15,6 +15,7 @@
 //	Issuer of the CA        Service name                253, DNS subdomain    D-service-selfsigned
 //	webhook configuration   generateName and identity   253, DNS subdomain    generateName-<hash>
 //	permissions             identity                    253, path segment     csv-<hash>
+//	PodDisruptionBudget     Deployment name D           253, DNS subdomain    D-webhooks
 //	auth-delegator binding  Service name                253, path segment     D-service-system:auth-delegator
 //	auth-reader binding     Service name                253, path segment     D-service-auth-reader
 //	either, name taken      namespace, Service name     253, path segment     D-service-<hash>-auth-reader
@@ -34,6 +35,7 @@ const (
 	hashLength = 10
 
 	serviceSuffix       = "-service"
+	budgetSuffix        = "-webhooks"
 	authDelegatorSuffix = "-system:auth-delegator"
 	authReaderSuffix    = "-auth-reader"
 )
@@ -53,6 +55,14 @@ func Service(deployment string) string {
 
 // Secret is the name of the serving certificate's Secret, and of the Role and RoleBinding for reading it.
 func Secret(service string) string { return service + "-cert" }
+
+// Budget is the name of the PodDisruptionBudget for the pods of a Deployment that serves webhooks.
+func Budget(deployment string) string {
+	if verbatim := deployment + budgetSuffix; len(validation.IsDNS1123Subdomain(verbatim)) == 0 {
+		return verbatim
+	}
+	return fit(subdomain(deployment), deployment, budgetSuffix, validation.DNS1123SubdomainMaxLength)
+}
 
 // CA is the name of another issuer's CA for a Service: of its Certificate, Issuer and ConfigMap.
 func CA(service string) string { return service + "-ca" }

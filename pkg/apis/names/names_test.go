@@ -30,6 +30,9 @@ func TestEverySourceGetsAValidName(t *testing.T) {
 		if problems := validation.IsDNS1035Label(Service(s)); len(problems) > 0 {
 			t.Errorf("Service(%q) = %q: %v", s, Service(s), problems)
 		}
+		if problems := validation.IsDNS1123Subdomain(Budget(s)); s != "" && len(problems) > 0 {
+			t.Errorf("Budget(%q) = %q: %v", s, Budget(s), problems)
+		}
 		if problems := validation.IsDNS1123Subdomain(Secret(Service(s))); len(problems) > 0 {
 			t.Errorf("Secret(%q) = %q: %v", s, Secret(Service(s)), problems)
 		}
@@ -55,6 +58,7 @@ func TestTwoSourcesNeverShareAName(t *testing.T) {
 	}
 	for name, derive := range map[string]func(string) string{
 		"Service":              Service,
+		"Budget":               Budget,
 		"LabelValue":           LabelValue,
 		"WebhookConfiguration": func(s string) string { return WebhookConfiguration(s, "ns", "csv") },
 		"Permissions":          func(s string) string { return Permissions("ns", s, "account") },

@@ -13,6 +13,10 @@ const (
 
 	// AnnotationAvailabilityPriorityClass is the name of the PriorityClass of the pods of Deployments that serve webhooks.
 	AnnotationAvailabilityPriorityClass = "olm-webhook-manager.io/availability-priority-class"
+
+	// AnnotationAvailabilityBudget is the limit of the PodDisruptionBudget of each Deployment that serves webhooks:
+	// maxUnavailable or minAvailable, "=", and a number of pods or a percentage, such as maxUnavailable=1.
+	AnnotationAvailabilityBudget = "olm-webhook-manager.io/availability-disruption-budget"
 )
 
 // AnnotationLeaderElection, on a ClusterServiceVersion or in the config of its Subscription, is "true" if the operator elects

@@ -90,7 +90,7 @@ func newDecision(facts Facts, results Results, now time.Time) *decision {
 	}
 	o := &d.Observed
 	o.Deployments, o.Services, o.Roles, o.RoleBindings = clone(o.Deployments), clone(o.Services), clone(o.Roles), clone(o.RoleBindings)
-	o.Slices = clone(o.Slices)
+	o.Slices, o.Budgets = clone(o.Slices), clone(o.Budgets)
 	o.AuthDelegators, o.AuthReaders = clone(o.AuthDelegators), clone(o.AuthReaders)
 	o.Validating, o.Mutating, o.APIServices = slices.Clip(o.Validating), slices.Clip(o.Mutating), slices.Clip(o.APIServices)
 	o.Lifted, o.Writes, o.Contests, o.CreationTimes = slices.Clone(o.Lifted), clone(o.Writes), clone(o.Contests), clone(o.CreationTimes)

@@ -36,9 +36,10 @@ type Gatherer struct {
 	Caches   *informers.Caches
 	OnDemand *informers.OnDemand
 	// AdoptedPods are those without the manager's label.
-	AdoptedPods *informers.AdoptedPods
-	Served      discovery.APIServer
-	Versions    *versions.Index
+	AdoptedPods  *informers.AdoptedPods
+	OtherBudgets *informers.OtherBudgets
+	Served       discovery.APIServer
+	Versions     *versions.Index
 }
 
 // Gather reads the caches and the API server. It starts the caches that are filled on demand. deleting is set if
@@ -68,6 +69,7 @@ func (g *Gatherer) Gather(ctx context.Context, csv *operatorsv1alpha1.ClusterSer
 		s.Grants = g.grants(s, s.Observed.Lifted, s.Observed.Lifted)
 	}
 	g.addOwned(s)
+	g.addBudgets(s)
 	if s.Requirements, err = g.requirements(ctx, s, relatives); err != nil {
 		return decide.Facts{}, err
 	}

@@ -103,7 +103,8 @@ func podsOf(g *Gatherer, csv *operatorsv1alpha1.ClusterServiceVersion, ids []str
 	pods := g.Caches.Pods.OfOwners(ids)
 	unlabelled := func(d *appsv1.Deployment) bool { return d.Spec.Template.Labels[wellknown.LabelCSV] == "" }
 	if csvspec.TakeoverOrder(csv) != "" && slices.ContainsFunc(deployments, unlabelled) {
-		pods = slices.Concat(pods, g.AdoptedPods.In(csv.Namespace))
+		adopted, _ := g.AdoptedPods.In(csv.Namespace) // the watch reports each
+		pods = slices.Concat(pods, adopted)
 	}
 	return podsByDeployment(csv, pods)
 }

@@ -11,6 +11,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -50,6 +51,7 @@ type Caches struct {
 	Services    Store[*corev1.Service]
 	Slices      Store[*discoveryv1.EndpointSlice]
 	Secrets     Store[*corev1.Secret]
+	Budgets     Store[*policyv1.PodDisruptionBudget]
 	Validating  Store[*admissionregistrationv1.ValidatingWebhookConfiguration]
 	Mutating    Store[*admissionregistrationv1.MutatingWebhookConfiguration]
 	CRDs        Store[*apiextensionsv1.CustomResourceDefinition]
@@ -110,6 +112,9 @@ func NewCaches(clients clients.Set, namespaces []string) *Caches {
 		})...),
 		Secrets: NewStore[*corev1.Secret](withoutManagedFields, lists.Map(own.derived, func(f informers.SharedInformerFactory) cache.SharedIndexInformer {
 			return f.Core().V1().Secrets().Informer()
+		})...),
+		Budgets: NewStore[*policyv1.PodDisruptionBudget](withoutBudgetStatus, lists.Map(own.derived, func(f informers.SharedInformerFactory) cache.SharedIndexInformer {
+			return f.Policy().V1().PodDisruptionBudgets().Informer()
 		})...),
 		Validating: NewStore[*admissionregistrationv1.ValidatingWebhookConfiguration](trimManagedFields, managed.Admissionregistration().V1().ValidatingWebhookConfigurations().Informer()),
 		Mutating:   NewStore[*admissionregistrationv1.MutatingWebhookConfiguration](trimManagedFields, managed.Admissionregistration().V1().MutatingWebhookConfigurations().Informer()),
@@ -172,7 +177,7 @@ type anyStore interface {
 
 func (c *Caches) stores() []anyStore {
 	return []anyStore{
-		c.CSVs, c.Copies, c.Subscriptions, c.Groups, c.Rollouts, c.Namespaces, c.Accounts, c.Deployments, c.Pods, c.Services, c.Slices, c.Secrets,
+		c.CSVs, c.Copies, c.Subscriptions, c.Groups, c.Rollouts, c.Namespaces, c.Accounts, c.Deployments, c.Pods, c.Services, c.Slices, c.Secrets, c.Budgets,
 		c.Validating, c.Mutating, c.CRDs, c.Roles, c.ClusterRoles, c.RoleBindings, c.ClusterRoleBindings, c.APIServices,
 	}
 }

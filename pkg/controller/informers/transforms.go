@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -33,6 +34,22 @@ func unlessManaged(strip cache.TransformFunc) cache.TransformFunc {
 func trimManagedFields(o any) (any, error) {
 	if object, ok := o.(drift.Object); ok {
 		drift.TrimManagedFields(object)
+	}
+	return o, nil
+}
+
+// withoutBudgetStatus drops the status, which the disruption controller writes whenever a pod changes.
+func withoutBudgetStatus(o any) (any, error) {
+	if budget, ok := o.(*policyv1.PodDisruptionBudget); ok {
+		budget.Status = policyv1.PodDisruptionBudgetStatus{}
+	}
+	return trimManagedFields(o)
+}
+
+// onlySelector keeps of a budget of another client its identity and which pods it selects.
+func onlySelector(o any) (any, error) {
+	if budget, ok := o.(*policyv1.PodDisruptionBudget); ok {
+		return &policyv1.PodDisruptionBudget{ObjectMeta: identityOf(budget.ObjectMeta), Spec: policyv1.PodDisruptionBudgetSpec{Selector: budget.Spec.Selector}}, nil
 	}
 	return o, nil
 }

@@ -39,6 +39,9 @@ func (u *Uninstaller) Finish(ctx context.Context, csv, successor *operatorsv1alp
 	if err := u.deleteDelegations(ctx, csv, ownership); err != nil {
 		return err
 	}
+	if err := u.deleteBudgets(ctx, csv); err != nil {
+		return err
+	}
 	if kept {
 		orphaned, err := u.orphaned(ctx, csv)
 		if err != nil {

@@ -92,6 +92,11 @@ func (r *Index) ConfigOf(csv *operatorsv1alpha1.ClusterServiceVersion) subscript
 	return config
 }
 
+// WithBudgetIn returns the ClusterServiceVersions of a namespace for which an annotation asks for PodDisruptionBudgets.
+func (r *Index) WithBudgetIn(namespace string) []*operatorsv1alpha1.ClusterServiceVersion {
+	return lists.Filter(r.Caches.CSVs.In(namespace), func(csv *operatorsv1alpha1.ClusterServiceVersion) bool { return r.ConfigOf(csv).HasBudget(csv) })
+}
+
 // SubscriptionOf returns the Subscription of a ClusterServiceVersion among the Subscriptions that name one (see subscriptions.Lister).
 func (r *Index) SubscriptionOf(csv *operatorsv1alpha1.ClusterServiceVersion, naming func(csv string) []*operatorsv1alpha1.Subscription) *operatorsv1alpha1.Subscription {
 	return subscriptions.Find(csv, r.listerOf(csv, naming))

@@ -69,6 +69,7 @@ func (h *Handlers) Register() error {
 		{h.Caches.Services.Informers, h.ownersChanged},
 		{h.Caches.Slices.Informers, h.ownersChanged},
 		{h.Caches.Secrets.Informers, h.ownersChanged},
+		{h.Caches.Budgets.Informers, h.budgetChanged},
 		{h.Caches.Roles.Informers, h.ownersChanged},
 		{h.Caches.RoleBindings.Informers, h.ownersChanged},
 		{h.Caches.ClusterRoleBindings.Informers, h.ownersChanged},

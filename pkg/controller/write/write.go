@@ -10,6 +10,7 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -63,6 +64,8 @@ func (w *Writer) sendTyped(ctx context.Context, namespace string, step rollout.S
 		return send(ctx, w.Kube.CoreV1().Services(namespace), step, o)
 	case *appsv1.Deployment:
 		return send(ctx, w.Kube.AppsV1().Deployments(namespace), step, o)
+	case *policyv1.PodDisruptionBudget:
+		return send(ctx, w.Kube.PolicyV1().PodDisruptionBudgets(namespace), step, o)
 	case *rbacv1.Role:
 		return send(ctx, w.Kube.RbacV1().Roles(o.Namespace), step, o)
 	case *rbacv1.RoleBinding:

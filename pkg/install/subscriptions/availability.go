@@ -25,6 +25,8 @@ type Availability struct {
 	Spread []corev1.TopologySpreadConstraint
 	// PriorityClass is the name of a PriorityClass; empty keeps that of the author.
 	PriorityClass string
+	// Budget limits evictions of the pods; nil for no PodDisruptionBudget.
+	Budget *Budget
 }
 
 // availabilityPrefix begins the annotations about availability, and misspelt ones.
@@ -32,6 +34,7 @@ const availabilityPrefix = wellknown.AnnotationPrefix + "availability-"
 
 var availabilityAnnotations = []string{
 	wellknown.AnnotationAvailabilityReplicas, wellknown.AnnotationAvailabilitySpread, wellknown.AnnotationAvailabilityPriorityClass,
+	wellknown.AnnotationAvailabilityBudget,
 }
 
 // Availability returns what applies to a Deployment: nothing if it serves no webhook.
@@ -122,7 +125,7 @@ func (r *availabilityReader) any() bool {
 }
 
 func (r *availabilityReader) read() Availability {
-	return Availability{Replicas: r.replicas(), Spread: r.spread(), PriorityClass: r.priorityClass()}
+	return Availability{Replicas: r.replicas(), Spread: r.spread(), PriorityClass: r.priorityClass(), Budget: r.budget()}
 }
 
 func (r *availabilityReader) replicas() int32 {

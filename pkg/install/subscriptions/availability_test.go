@@ -87,7 +87,7 @@ func TestAvailability(t *testing.T) {
 		}},
 		"a misspelt annotation": {settings: map[string]string{"availability-replica": "2", class: "high"}, want: Availability{PriorityClass: "high"}, refusals: []string{
 			source + "availability-replica is not known: correct it to one of olm-webhook-manager.io/availability-replicas, " +
-				"olm-webhook-manager.io/availability-spread, olm-webhook-manager.io/availability-priority-class",
+				"olm-webhook-manager.io/availability-spread, olm-webhook-manager.io/availability-priority-class, olm-webhook-manager.io/availability-disruption-budget",
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
@@ -31,7 +32,8 @@ type Adopter struct {
 }
 
 // Refusal returns why an object cannot be adopted; empty if it can. Objects without an owner are adopted as by
-// OLM v0, except Services, which authors ship, objects for issuers, and APIServices, which redirect requests.
+// OLM v0, except Services and PodDisruptionBudgets, which authors ship, objects for issuers, and APIServices, which redirect
+// requests.
 func (a Adopter) Refusal(o drift.Object) string {
 	if api, ok := o.(*apiregistrationv1.APIService); ok {
 		return a.apiServiceRefusal(api)
@@ -50,9 +52,12 @@ func (a Adopter) Refusal(o drift.Object) string {
 	}
 	_, service := o.(*corev1.Service)
 	_, issuerObject := o.(*unstructured.Unstructured)
+	_, budget := o.(*policyv1.PodDisruptionBudget)
 	switch {
 	case other != "":
 		return belongsTo(o, other)
+	case budget:
+		return fmt.Sprintf("%s is not the manager's: delete it, or remove the annotation", drift.KeyOf(o))
 	case service && !csvspec.IsManaged(o):
 		return fmt.Sprintf("%s is not the manager's", drift.KeyOf(o))
 	case issuerObject && !csvspec.IsManaged(o):

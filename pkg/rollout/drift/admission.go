@@ -10,6 +10,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -138,7 +139,7 @@ func within(path, part string) bool {
 	return found && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }
 
-// protectedFields decide which server is called, under which trust, or who is permitted to do what.
+// protectedFields decide which server is called, under which trust, who is permitted to do what, or whether nodes can be drained.
 func protectedFields(o Object) []string {
 	switch o.(type) {
 	case *appsv1.Deployment:
@@ -151,6 +152,8 @@ func protectedFields(o Object) []string {
 		return []string{".spec.type", ".spec.selector", ".spec.ports"}
 	case *corev1.Secret:
 		return []string{".type", ".data"}
+	case *policyv1.PodDisruptionBudget:
+		return []string{".spec.selector", ".spec.maxUnavailable", ".spec.minAvailable"}
 	case *rbacv1.Role, *rbacv1.ClusterRole:
 		return []string{".rules", ".aggregationRule"}
 	case *rbacv1.RoleBinding, *rbacv1.ClusterRoleBinding:

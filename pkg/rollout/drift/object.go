@@ -6,6 +6,7 @@ import (
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -94,10 +95,12 @@ func WithPrecondition(desired, live Object) Object {
 }
 
 // NeedsUpdate reports whether an apply would refuse a list with duplicates, or keep fields of others. It is true for each
-// Deployment: an update removes the fields of other clients.
+// Deployment: an update removes the fields of other clients. It is true for each PodDisruptionBudget, too: API servers refuse
+// one with both limits.
 func NeedsUpdate(desired Object, drift Drift) bool {
 	_, deployment := desired.(*appsv1.Deployment)
-	return deployment || drift.KeptByApply || slices.ContainsFunc(drift.Extra, func(field string) bool {
+	_, budget := desired.(*policyv1.PodDisruptionBudget)
+	return deployment || budget || drift.KeptByApply || slices.ContainsFunc(drift.Extra, func(field string) bool {
 		return slices.ContainsFunc(ExclusiveFields(desired), func(part string) bool { return strings.HasPrefix("."+field, part) })
 	})
 }

@@ -7,6 +7,7 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -31,6 +32,8 @@ func Replacement(desired, live Object) Object {
 		service := whole.(*corev1.Service)
 		service.Spec.Type, service.Spec.Selector = desired.Spec.Type, desired.Spec.Selector
 		service.Spec.Ports = WithPorts(portsOfOthers(service, ours), desired.Spec.Ports)
+	case *policyv1.PodDisruptionBudget:
+		desired.Spec.DeepCopyInto(&whole.(*policyv1.PodDisruptionBudget).Spec)
 	case *rbacv1.Role:
 		whole.(*rbacv1.Role).Rules = desired.Rules
 	case *rbacv1.RoleBinding:

@@ -8,6 +8,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/client-go/tools/cache"
@@ -40,7 +41,7 @@ func Empty(t testing.TB) *informers.Caches {
 		Rollouts: Holding(t, &managerv1alpha1.WebhookRollout{}), Subscriptions: Holding(t, &operatorsv1alpha1.Subscription{}),
 		Namespaces: Holding(t, &corev1.Namespace{}), Accounts: Holding(t, &corev1.ServiceAccount{}), Pods: Holding(t, &corev1.Pod{}),
 		Deployments: Holding(t, &appsv1.Deployment{}), Services: Holding(t, &corev1.Service{}), Slices: Holding(t, &discoveryv1.EndpointSlice{}),
-		Secrets: Holding(t, &corev1.Secret{}), CRDs: Holding(t, &apiextensionsv1.CustomResourceDefinition{}),
+		Secrets: Holding(t, &corev1.Secret{}), Budgets: Holding(t, &policyv1.PodDisruptionBudget{}), CRDs: Holding(t, &apiextensionsv1.CustomResourceDefinition{}),
 		Validating: Holding(t, &admissionregistrationv1.ValidatingWebhookConfiguration{}), Mutating: Holding(t, &admissionregistrationv1.MutatingWebhookConfiguration{}),
 		Roles: Holding(t, &rbacv1.Role{}), ClusterRoles: Holding(t, &rbacv1.ClusterRole{}),
 		RoleBindings: Holding(t, &rbacv1.RoleBinding{}), ClusterRoleBindings: Holding(t, &rbacv1.ClusterRoleBinding{}),

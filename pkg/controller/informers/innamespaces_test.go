@@ -20,7 +20,10 @@ func TestAdoptedPodsAreWatchedWhileNeeded(t *testing.T) {
 	p := NewAdoptedPods(client, func(drift.Object, drift.Object) {})
 	p.Start(t.Context().Done())
 	for range 2 {
-		becomes(t, "the pods are read", func() bool { return len(p.In("shop")) == 1 })
+		becomes(t, "the pods are read", func() bool {
+			pods, read := p.In("shop")
+			return len(pods) == 1 && read
+		})
 		informer := p.watched["shop"].store.Informers[0]
 		p.EndUnless("shop", func() bool { return true })
 		installtest.Same(t, "the number of watches while they are needed", 1, len(p.watched))

@@ -1,0 +1,158 @@
+package rollout
+
+import (
+	"maps"
+	"testing"
+	"time"
+
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/subscriptions"
+)
+
+// limitEvictions sets the annotation about budgets in the Subscription's config; empty removes it.
+func (c *cluster) limitEvictions(limit string) {
+	c.Config = subscriptions.Config{Subscription: "shop"}
+	if limit != "" {
+		c.Config.SubscriptionConfig = operatorsv1alpha1.SubscriptionConfig{Annotations: map[string]string{wellknown.AnnotationAvailabilityBudget: limit}}
+	}
+}
+
+// withReplicas returns an operator that succeeded, with that number of replicas.
+func withReplicas(t *testing.T, replicas int32) *cluster {
+	c := installed(t, webhookOf("manager"))
+	c.scale("manager", replicas)
+	c.limitEvictions("minAvailable=1")
+	return c
+}
+
+func (c *cluster) scale(deployment string, replicas int32) {
+	d := c.Observed.Deployments[deployment].DeepCopy()
+	d.Spec.Replicas = &replicas
+	c.Observed.Deployments[deployment] = d
+}
+
+func (c *cluster) expectBudget(when string, steps []string, refusal string) {
+	c.t.Helper()
+	plan := c.reconcile()
+	installtest.Same(c.t, when+": steps", steps, stepsOf(plan))
+	message := ""
+	if refused := meta.FindStatusCondition(plan.Status.Conditions, "ConfigRefused"); refused != nil {
+		message = refused.Message
+	}
+	if refusal == "" {
+		installtest.Same(c.t, when+": the condition", "", message)
+	} else {
+		installtest.Contains(c.t, message, "availability-disruption-budget does not apply to Deployment manager, because ", refusal)
+	}
+}
+
+var (
+	createsBudget = []string{"create PodDisruptionBudget shop/manager-webhooks"}
+	deletesBudget = []string{"delete PodDisruptionBudget shop/manager-webhooks"}
+)
+
+const oneReplica = "with spec.replicas 1 no pod could be evicted"
+
+func otherBudget(name string, selected map[string]string) *policyv1.PodDisruptionBudget {
+	return &policyv1.PodDisruptionBudget{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name},
+		Spec:       policyv1.PodDisruptionBudgetSpec{Selector: &metav1.LabelSelector{MatchLabels: selected}},
+	}
+}
+
+// A budget exists only while a pod can be evicted. What kubectl scale makes impossible is removed, also while a requirement is
+// not met, and returns.
+func TestBudgetFollowsReplicas(t *testing.T) {
+	c := withReplicas(t, 1)
+	c.expectBudget("with one replica", nil, oneReplica)
+	c.scale("manager", 2)
+	c.expectBudget("with two replicas", createsBudget, "")
+	c.expectBudget("afterwards", nil, "")
+	c.scale("manager", 1)
+	c.expectBudget("scaled to one replica", deletesBudget, oneReplica)
+	c.scale("manager", 2)
+	c.expectBudget("scaled back", createsBudget, "")
+
+	obstacles["a requirement"].put(c)
+	c.expectBudget("a requirement is not met", nil, "")
+	c.scale("manager", 1)
+	c.expectBudget("scaled while a requirement is not met", deletesBudget, oneReplica)
+	c.scale("manager", 2)
+	c.expectBudget("scaled back while a requirement is not met", nil, "")
+}
+
+func TestBudgetIsRemovedWithTheAnnotation(t *testing.T) {
+	c := withReplicas(t, 2)
+	c.expectBudget("created", createsBudget, "")
+	c.limitEvictions("maxUnavailable=50%")
+	c.reconcile()
+	limit := c.Observed.Budgets["manager-webhooks"].Spec
+	installtest.Same(t, "the limits", true, limit.MinAvailable == nil && *limit.MaxUnavailable == intstr.FromString("50%"))
+	c.limitEvictions("")
+	c.expectBudget("without the annotation", deletesBudget, "")
+}
+
+// Pods never have two budgets: another client's wins, also if it is created later, and whatever name it has.
+func TestBudgetOfAnotherClient(t *testing.T) {
+	c := withReplicas(t, 2)
+	pods := c.Observed.Deployments["manager"].Spec.Template.Labels
+	c.Observed.OtherBudgets = []*policyv1.PodDisruptionBudget{otherBudget("other", pods)}
+	c.expectBudget("another exists", nil, "PodDisruptionBudget other selects its pods")
+	c.Observed.OtherBudgets = []*policyv1.PodDisruptionBudget{otherBudget("other", map[string]string{"app": "other"})}
+	c.expectBudget("another one for other pods", createsBudget, "")
+	c.Observed.OtherBudgets = []*policyv1.PodDisruptionBudget{otherBudget("other", pods)}
+	c.expectBudget("another is created", deletesBudget, "PodDisruptionBudget other selects its pods")
+	c.Observed.OtherBudgets = []*policyv1.PodDisruptionBudget{otherBudget("manager-webhooks", map[string]string{"app": "other"})}
+	c.expectBudget("another one has the name", nil, "PodDisruptionBudget manager-webhooks is not the manager's")
+	c.Observed.OtherBudgets = []*policyv1.PodDisruptionBudget{otherBudget("manager-webhooks", pods)}
+	c.expectBudget("another one with the name selects the pods", nil, "is not the manager's")
+}
+
+// Until the other budgets are read, no budget is created, and none is deleted. No event reports that there are none.
+func TestBudgetWaitsForTheOthers(t *testing.T) {
+	c := withReplicas(t, 2)
+	c.Observed.OtherBudgetsUnknown = true
+	installtest.Same(t, "the requeue", c.now.Add(time.Second), c.next().Requeue.At)
+	c.expectBudget("unknown", nil, "")
+	c.Observed.OtherBudgetsUnknown = false
+	c.expectBudget("known", createsBudget, "")
+	c.Observed.OtherBudgetsUnknown = true
+	c.expectBudget("unknown again", nil, "")
+}
+
+// The pods of two Deployments with one selector have one budget, that of the first.
+func TestBudgetsOfOverlappingDeployments(t *testing.T) {
+	c := installed(t, webhookOf("manager"), webhookOf("second"))
+	for _, name := range []string{"manager", "second"} {
+		c.scale(name, 2)
+		d := c.Observed.Deployments[name]
+		maps.Copy(d.Spec.Template.Labels, c.spec("manager").Spec.Template.Labels)
+		c.spec(name).Spec.Selector = c.spec("manager").Spec.Selector
+	}
+	c.limitEvictions("maxUnavailable=1")
+	plan := c.next()
+	installtest.Same(t, "the number of budgets", 1, installtest.Count(plan.Steps, func(s Step) bool { return s.Kind() == "PodDisruptionBudget" }))
+	installtest.Contains(t, meta.FindStatusCondition(plan.Status.Conditions, "ConfigRefused").Message, "does not apply to Deployment second")
+}
+
+// While olm-operator's form is kept, nothing is added to it.
+func TestNoBudgetWhileHeld(t *testing.T) {
+	c := withReplicas(t, 2)
+	c.expectBudget("managed", createsBudget, "")
+	c.CSV.Labels = map[string]string{wellknown.LabelTakeover: wellknown.TakeoverGiveBack}
+	c.expectBudget("given back", deletesBudget, "")
+}
+
+func TestBudgetRefusedByTheAPIServer(t *testing.T) {
+	c := withReplicas(t, 2)
+	c.Observed.Refused["PodDisruptionBudget shop/manager-webhooks"] = "the API server refuses it"
+	c.expectBudget("refused", nil, "the API server refuses it")
+}
