@@ -19,6 +19,10 @@ const (
 	AnnotationAvailabilityBudget = "olm-webhook-manager.io/availability-disruption-budget"
 )
 
+// AnnotationBudgetFor, on a PodDisruptionBudget of the manager, is the name of the Deployment. A bundle's own budgets, which
+// have the same owner, do not have it.
+const AnnotationBudgetFor = "olm-webhook-manager.io/budget-for"
+
 // AnnotationLeaderElection, on a ClusterServiceVersion or in the config of its Subscription, is "true" if the operator elects
 // a leader, so that several replicas may run, and "false" if it does not. The config of the Subscription wins.
 const AnnotationLeaderElection = "olm-webhook-manager.io/leader-election"

@@ -8,7 +8,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/decide"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 )
 
 // addBudgets separates the budgets of the versions from all others, by the uid of the owner: any client can write labels.
@@ -16,7 +16,7 @@ func (g *Gatherer) addBudgets(s *decide.Facts) {
 	o := &s.Observed
 	o.Budgets = map[string]*policyv1.PodDisruptionBudget{}
 	for _, budget := range g.Caches.Budgets.In(s.CSV.Namespace) {
-		owns := func(csv *operatorsv1alpha1.ClusterServiceVersion) bool { return csvspec.Owns(csv, budget) }
+		owns := func(csv *operatorsv1alpha1.ClusterServiceVersion) bool { return render.OwnsBudget(csv, budget) }
 		if slices.ContainsFunc(s.Versions(), owns) {
 			o.Budgets[budget.Name] = budget
 		} else {

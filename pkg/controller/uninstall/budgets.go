@@ -12,6 +12,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/live"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 )
 
@@ -24,7 +25,7 @@ func (u *Uninstaller) deleteBudgets(ctx context.Context, csv *operatorsv1alpha1.
 		return err
 	}
 	owned := lists.Filter(live.Pointers(list.Items), func(budget *policyv1.PodDisruptionBudget) bool {
-		return csvspec.Owns(csv, budget) && len(budget.OwnerReferences) == 1
+		return render.OwnsBudget(csv, budget) && len(budget.OwnerReferences) == 1
 	})
 	_, err = u.send(ctx, csv.Namespace, lists.Map(owned, func(budget *policyv1.PodDisruptionBudget) rollout.Step {
 		return rollout.Step{Verb: rollout.Delete, Object: budget}

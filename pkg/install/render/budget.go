@@ -6,6 +6,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/subscriptions"
 )
@@ -17,8 +18,10 @@ func Budget(csv *operatorsv1alpha1.ClusterServiceVersion, config subscriptions.C
 	if limit == nil {
 		return nil
 	}
+	meta := csvspec.OwnedMeta(csv, names.Budget(spec.Name))
+	meta.Annotations = map[string]string{wellknown.AnnotationBudgetFor: spec.Name}
 	return &policyv1.PodDisruptionBudget{
-		ObjectMeta: csvspec.OwnedMeta(csv, names.Budget(spec.Name)),
+		ObjectMeta: meta,
 		Spec: policyv1.PodDisruptionBudgetSpec{
 			MaxUnavailable:             limit.MaxUnavailable,
 			MinAvailable:               limit.MinAvailable,
@@ -26,4 +29,10 @@ func Budget(csv *operatorsv1alpha1.ClusterServiceVersion, config subscriptions.C
 			UnhealthyPodEvictionPolicy: new(policyv1.AlwaysAllow),
 		},
 	}
+}
+
+// OwnsBudget reports whether the manager made a PodDisruptionBudget for a version. A budget of the bundle may have the same
+// labels and owner.
+func OwnsBudget(csv *operatorsv1alpha1.ClusterServiceVersion, budget *policyv1.PodDisruptionBudget) bool {
+	return budget.Annotations[wellknown.AnnotationBudgetFor] != "" && csvspec.Owns(csv, budget)
 }

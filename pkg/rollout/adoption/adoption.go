@@ -38,12 +38,16 @@ func (a Adopter) Refusal(o drift.Object) string {
 	if api, ok := o.(*apiregistrationv1.APIService); ok {
 		return a.apiServiceRefusal(api)
 	}
+	budget, isBudget := o.(*policyv1.PodDisruptionBudget)
 	other := ""
 	for _, owner := range o.GetOwnerReferences() {
 		if !groupkind.IsOwner(owner, groupkind.ClusterServiceVersion) {
 			continue
 		}
 		if slices.ContainsFunc(a.Versions, func(csv *operatorsv1alpha1.ClusterServiceVersion) bool { return csv.Name == owner.Name }) {
+			if isBudget && budget.Annotations[wellknown.AnnotationBudgetFor] == "" {
+				break // the bundle's own
+			}
 			return a.takenOver(o)
 		}
 		if other == "" {
@@ -52,11 +56,10 @@ func (a Adopter) Refusal(o drift.Object) string {
 	}
 	_, service := o.(*corev1.Service)
 	_, issuerObject := o.(*unstructured.Unstructured)
-	_, budget := o.(*policyv1.PodDisruptionBudget)
 	switch {
 	case other != "":
 		return belongsTo(o, other)
-	case budget:
+	case isBudget:
 		return fmt.Sprintf("%s is not the manager's: delete it, or remove the annotation", drift.KeyOf(o))
 	case service && !csvspec.IsManaged(o):
 		return fmt.Sprintf("%s is not the manager's", drift.KeyOf(o))
