@@ -56,9 +56,13 @@ func (b *budgeter) decide(installs bool) {
 
 // decideOne judges a live budget as it is while the version may not be installed.
 func (b *budgeter) decideOne(spec operatorsv1alpha1.StrategyDeploymentSpec, d *appsv1.Deployment, installs bool) {
-	desired, live := b.desired(spec), b.Observed.Budgets[names.Budget(spec.Name)]
+	var desired *policyv1.PodDisruptionBudget
+	live, held := b.Observed.Budgets[names.Budget(spec.Name)], takeover.Keeps(csvspec.TakeoverOrder(b.CSV))
+	if !held { // While Deployments stay as olm-operator made them, or are given back to it, nothing is added.
+		desired = render.Budget(b.CSV, b.Config, spec)
+	}
 	judged := desired
-	if live != nil && !installs {
+	if live != nil && !installs && !held {
 		judged = live
 	}
 	if judged == nil {
@@ -76,14 +80,6 @@ func (b *budgeter) decideOne(spec operatorsv1alpha1.StrategyDeploymentSpec, d *a
 	if why != "" && desired != nil {
 		b.refusedBudgets = append(b.refusedBudgets, b.Config.RefuseBudget(b.CSV, spec.Name, why))
 	}
-}
-
-// desired returns nil while Deployments stay as olm-operator made them, or are given back to it.
-func (b *budgeter) desired(spec operatorsv1alpha1.StrategyDeploymentSpec) *policyv1.PodDisruptionBudget {
-	if takeover.Keeps(csvspec.TakeoverOrder(b.CSV)) {
-		return nil
-	}
-	return render.Budget(b.CSV, b.Config, spec)
 }
 
 // podsOf includes the labels of existing pods: during a rollout, they can differ from those of the template.

@@ -149,6 +149,11 @@ func TestNoBudgetWhileHeld(t *testing.T) {
 	c.expectBudget("managed", createsBudget, "")
 	c.CSV.Labels = map[string]string{wellknown.LabelTakeover: wellknown.TakeoverGiveBack}
 	c.expectBudget("given back", deletesBudget, "")
+	c.CSV.Labels = nil
+	c.expectBudget("managed again", createsBudget, "")
+	c.CSV.Labels = map[string]string{wellknown.LabelTakeover: wellknown.TakeoverHeld}
+	obstacles["a requirement"].put(c)
+	c.expectBudget("held while a requirement is not met", deletesBudget, "")
 }
 
 func TestBudgetRefusedByTheAPIServer(t *testing.T) {

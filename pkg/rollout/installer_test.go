@@ -7,6 +7,7 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -48,6 +49,8 @@ func TestByInstaller(t *testing.T) {
 		"a Secret":                     {Step{Verb: Create, Object: &corev1.Secret{}}, true},
 		"the next certificate":         {Step{Verb: Update, Object: &corev1.Secret{}}, false},
 		"the deletion of a Secret":     {Step{Verb: Delete, Object: &corev1.Secret{}}, true},
+		"a PodDisruptionBudget":        {Step{Verb: Create, Object: &policyv1.PodDisruptionBudget{}}, true},
+		"the deletion of a budget":     {Step{Verb: Delete, Object: &policyv1.PodDisruptionBudget{}}, false},
 
 		"a Role":                                         {Step{Verb: Create, Object: role("shop", installtest.ReadPods)}, true},
 		"a lifted Role":                                  {Step{Verb: Create, Object: role("blue", installtest.ReadPods)}, true},

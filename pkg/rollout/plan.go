@@ -56,6 +56,7 @@ func Next(in Input, now time.Time) Plan {
 		if len(p.plan.stays) > 0 {
 			p.maintainer.keepTrust()
 		}
+		p.budgeter.decide(false)
 		p.block()
 	case in.Failure == nil && in.Verdict.Passes() && p.mayStartUpgrade():
 		if p.plan.Count = in.crdsToCount(); len(p.plan.Count) > 0 {

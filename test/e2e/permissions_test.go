@@ -62,6 +62,9 @@ var notAlways = map[string][]string{
 	"service-ca, which runs on OpenShift alone: TestServiceCAReissues of test/integration": {
 		" configmaps create,delete,patch,watch",
 	},
+	"operators whose annotations ask for PodDisruptionBudgets: TestDisruptionBudget of test/integration": {
+		"policy poddisruptionbudgets create,delete,get,update",
+	},
 	"operators whose annotations name a PriorityClass: TestScheduling of test/integration": {
 		"scheduling.k8s.io priorityclasses get",
 	},

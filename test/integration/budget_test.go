@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	policyv1 "k8s.io/api/policy/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -13,6 +14,8 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/clients"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/uninstall"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
@@ -192,7 +195,7 @@ func TestForeignDisruptionBudgetWithTheName(t *testing.T) {
 	}
 }
 
-// OLM's catalogs create the budget of a bundle with the labels and the owner of the manager's own.
+// OLM's catalogs create the budget of a bundle with the owner and the label of the manager's own.
 func TestDisruptionBudgetOfTheBundle(t *testing.T) {
 	e := newOwnNamespaceEnv(t)
 	limitEvictions(e, "maxUnavailable=1")
@@ -208,4 +211,38 @@ func TestDisruptionBudgetOfTheBundle(t *testing.T) {
 	becomes(e, "nothing is refused any more", func() metav1.Condition { return conditionIn(e.rollout("operator.v1").Conditions, "ConfigRefused") }, metav1.Condition{})
 	m.settles("operator.v1")
 	installtest.Same(t, "the owner of the bundle's budget", true, csvspec.Owns(owner, budget(e, "bundled")))
+}
+
+// Without the manager, no budget stays that it would have to delete later. The Deployment stays.
+func TestDisruptionBudgetIsRemovedWithTheManager(t *testing.T) {
+	e := newOwnNamespaceEnv(t)
+	limitEvictions(e, "maxUnavailable=1")
+	m := runOperator(e)
+	limitBecomes(e, "a budget is created", "maxUnavailable=1")
+	foreignBudget(e, "other", &metav1.LabelSelector{MatchLabels: map[string]string{"for": "others"}}, func(b *policyv1.PodDisruptionBudget) {
+		b.Labels = csvspec.OwnerLabels(e.get("operator.v1"))
+	})
+	m.settles("operator.v1")
+	m.stop()
+	e.must(uninstall.Manager(e.ctx, installtest.OrPanic(clients.New(cluster.Config())), logger(), e.namespace))
+	installtest.Same(t, "the limit without the manager", "", limits(e))
+	installtest.Same(t, "the budget of another client exists", true, budget(e, "other") != nil)
+	installtest.Same(t, "the replicas", int32(2), replicasOf(e, "server"))
+}
+
+// The account of an OperatorGroup must be permitted to create budgets. Their deletion does not depend on it.
+func TestDisruptionBudgetByInstaller(t *testing.T) {
+	e := newParallelEnv(t)
+	config := installsAsAccount(e)
+	limitEvictions(e, "minAvailable=1")
+	m := manageThrough(e, config, withOLM)
+	e.install(csv("operator.v1", "server"))
+	budgetIsRefused(e, "PodDisruptionBudget "+e.namespace+"/server-webhooks is not written: ")
+	m.emits("Warning InstallerForbidden")
+	bindInCluster(e, &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "budgets-" + e.namespace}, Rules: []rbacv1.PolicyRule{{
+		APIGroups: []string{"policy"}, Resources: []string{"poddisruptionbudgets"}, Verbs: []string{"create", "update"},
+	}}}, "installer")
+	limitBecomes(e, "the account creates a budget", "minAvailable=1")
+	scale(e, "server", 1)
+	limitBecomes(e, "the manager deletes it", "")
 }

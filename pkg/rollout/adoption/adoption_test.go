@@ -7,6 +7,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
@@ -63,6 +64,11 @@ func TestRefusal(t *testing.T) {
 		o.SetLabels(map[string]string{wellknown.LabelManaged: managed})
 		return o
 	}
+	budget := func(annotated string, owners ...string) drift.Object {
+		b := &policyv1.PodDisruptionBudget{ObjectMeta: *deployment(owners...).(*appsv1.Deployment).ObjectMeta.DeepCopy()}
+		b.Labels, b.Annotations = csvspec.OwnerLabels(v2), map[string]string{wellknown.AnnotationBudgetFor: annotated}
+		return b
+	}
 	tests := map[string]struct {
 		object  drift.Object
 		refusal string
@@ -82,6 +88,9 @@ func TestRefusal(t *testing.T) {
 		"a Service of a deleted owner":                              {service("true"), ""},
 		"a ConfigMap of another client":                             {issuerObject(""), "ConfigMap shop/shop-service-ca is not the manager's"},
 		"a ConfigMap of a deleted owner":                            {issuerObject("true"), ""},
+		"an own budget":                                             {budget("shop", "ClusterServiceVersion shop.v2"), ""},
+		"a budget of the bundle":                                    {budget("", "ClusterServiceVersion shop.v2"), "PodDisruptionBudget shop/d is not the manager's: delete it, or remove the annotation"},
+		"a budget without an owner":                                 {budget("shop"), "PodDisruptionBudget shop/d is not the manager's: delete it, or remove the annotation"},
 		"an own APIService":                                         {api(v2, "shop", "any"), ""},
 		"an APIService of a replaced version":                       {api(v1, "shop", "any"), ""},
 		"an APIService of the API server":                           {api(nil, "", ""), "is what the API server serves itself"},
