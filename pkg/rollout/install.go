@@ -2,17 +2,23 @@ package rollout
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/disruption"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/workload"
 )
@@ -26,7 +32,6 @@ type planner struct {
 	maintainer *maintainer
 	remover    *remover
 	opener     *opener
-	budgeter   *budgeter
 }
 
 type outcome struct {
@@ -50,7 +55,6 @@ func newPlanner(in Input, now time.Time) *planner {
 	p.opener = &opener{facts: f, outcome: p.outcome, registrar: p.registrar, plan: p.plan}
 	p.maintainer = &maintainer{facts: f, ports: p.ports, opener: p.opener, registrar: p.registrar, plan: p.plan, rolledOut: map[string]bool{}}
 	p.remover = &remover{facts: f, outcome: p.outcome, plan: p.plan}
-	p.budgeter = &budgeter{facts: f, outcome: p.outcome, plan: p.plan}
 	return p
 }
 
@@ -90,7 +94,7 @@ func (p *planner) install() {
 		p.remover.undelegateStale()
 	}
 	p.maintainer.maintain()
-	p.budgeter.decide(true)
+	p.limitEvictions(true)
 	p.remover.removeStale()
 	p.plan.resyncVolumes()
 }
@@ -159,6 +163,43 @@ func (p *planner) notStartedView(d render.Deployment, reason, message string) de
 		view.webhooks = append(view.webhooks, p.registrar.register(d, w, view.progress))
 	}
 	return view
+}
+
+// budgetPause is the pause before the budgets of a namespace are needed again that are being read.
+const budgetPause = time.Second
+
+// limitEvictions creates and changes PodDisruptionBudgets only if installs is set.
+func (p *planner) limitEvictions(installs bool) {
+	budgets := disruption.Decide(disruption.Input{
+		CSV: p.CSV, Config: p.Config, Installs: installs, Deployments: p.rolledOutDeployments(), Pods: p.Observed.Pods,
+		Budgets: p.Observed.Budgets, Others: slices.Concat(p.Observed.OtherBudgets, p.endingBudgets()), OthersUnknown: p.Observed.OtherBudgetsUnknown,
+		Refused: func(budget *policyv1.PodDisruptionBudget) string { return p.Observed.WriteRefusal(budget) },
+	})
+	for _, desired := range budgets.Writes {
+		p.plan.ensure(desired, lookUp(p.Observed.Budgets, desired.Name))
+	}
+	for _, live := range budgets.Deletes {
+		if !p.plan.writes(drift.KeyOf(live)) {
+			p.plan.delete(live)
+		}
+	}
+	p.refusedBudgets = budgets.Refusals
+	if budgets.Waits { // without any, no event reports that they are read
+		p.plan.requeue(p.now.Add(budgetPause), "the PodDisruptionBudgets of the namespace are being read")
+	}
+}
+
+func (p *planner) rolledOutDeployments() map[string]*appsv1.Deployment {
+	all := maps.Clone(p.Observed.Deployments)
+	maps.DeleteFunc(all, func(_ string, live *appsv1.Deployment) bool { return p.Upgrade.olderOwner(live) != nil })
+	return all
+}
+
+// endingBudgets returns those of Deployments that only previous versions have.
+func (p *planner) endingBudgets() []*policyv1.PodDisruptionBudget {
+	return lists.Filter(lists.ByKey(p.Observed.Budgets), func(live *policyv1.PodDisruptionBudget) bool {
+		return p.Upgrade.Ends(live) && !csvspec.HasDeployment(p.CSV, live.Annotations[wellknown.AnnotationBudgetFor])
+	})
 }
 
 // mayStartUpgrade reports whether the version may replace the previous ones, and records why not.

@@ -41,7 +41,7 @@ func Next(in Input, now time.Time) Plan {
 		p.opener.decide(false)
 		p.maintainer.keepTrust()
 		p.opener.closeRest()
-		p.budgeter.decide(false)
+		p.limitEvictions(false)
 		if len(in.Previous.Deployments) == 0 {
 			p.blockBecause("the ClusterServiceVersion is being deleted")
 		}
@@ -56,7 +56,7 @@ func Next(in Input, now time.Time) Plan {
 		if len(p.plan.stays) > 0 {
 			p.maintainer.keepTrust()
 		}
-		p.budgeter.decide(false)
+		p.limitEvictions(false)
 		p.block()
 	case in.Failure == nil && in.Verdict.Passes() && p.mayStartUpgrade():
 		if p.plan.Count = in.crdsToCount(); len(p.plan.Count) > 0 {
@@ -65,16 +65,16 @@ func Next(in Input, now time.Time) Plan {
 		p.install()
 	case in.RepairsInService():
 		p.maintainer.repairInService()
-		p.budgeter.decide(false)
+		p.limitEvictions(false)
 		p.block()
 	case in.KeepsTrustOnly():
 		p.opener.decide(false)
 		p.maintainer.keepTrust()
-		p.budgeter.decide(false)
+		p.limitEvictions(false)
 		p.block()
 	default:
 		p.opener.decide(false)
-		p.budgeter.decide(false)
+		p.limitEvictions(false)
 		p.block()
 	}
 	p.opener.closeRest()

@@ -12,7 +12,7 @@ import (
 )
 
 // addBudgets separates the budgets of the versions from all others, by the uid of the owner: any client can write labels.
-func (g *Gatherer) addBudgets(s *decide.Facts) {
+func addBudgets(g *Gatherer, s *decide.Facts) {
 	o := &s.Observed
 	o.Budgets = map[string]*policyv1.PodDisruptionBudget{}
 	for _, budget := range g.Caches.Budgets.In(s.CSV.Namespace) {

@@ -69,7 +69,7 @@ func (g *Gatherer) Gather(ctx context.Context, csv *operatorsv1alpha1.ClusterSer
 		s.Grants = g.grants(s, s.Observed.Lifted, s.Observed.Lifted)
 	}
 	g.addOwned(s)
-	g.addBudgets(s)
+	addBudgets(g, s)
 	if s.Requirements, err = g.requirements(ctx, s, relatives); err != nil {
 		return decide.Facts{}, err
 	}

@@ -22,7 +22,7 @@ type Pods struct {
 // of the namespace.
 func Refusal(budget policyv1.PodDisruptionBudgetSpec, pods Pods, others []*policyv1.PodDisruptionBudget) string {
 	for _, other := range others {
-		if Selects(other.Spec.Selector, pods.Labels) {
+		if selects(other.Spec.Selector, pods.Labels) {
 			return fmt.Sprintf("PodDisruptionBudget %s selects its pods, and API servers do not evict a pod that has two: delete the PodDisruptionBudget, or remove the annotation", other.Name)
 		}
 	}
@@ -32,9 +32,9 @@ func Refusal(budget policyv1.PodDisruptionBudgetSpec, pods Pods, others []*polic
 	return ""
 }
 
-// Selects reports whether a selector selects pods with any of some labels. As in API servers, no selector selects nothing,
+// selects reports whether a selector selects pods with any of some labels. As in API servers, no selector selects nothing,
 // and an empty one everything.
-func Selects(selector *metav1.LabelSelector, pods []labels.Set) bool {
+func selects(selector *metav1.LabelSelector, pods []labels.Set) bool {
 	s, err := metav1.LabelSelectorAsSelector(selector)
 	return err == nil && slices.ContainsFunc(pods, func(pod labels.Set) bool { return s.Matches(pod) })
 }

@@ -1,0 +1,148 @@
+package disruption
+
+import (
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/utils/ptr"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/subscriptions"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/takeover"
+)
+
+// Input is what the budgets of one version depend on.
+type Input struct {
+	CSV    *operatorsv1alpha1.ClusterServiceVersion
+	Config subscriptions.Config
+	// Installs is set while the version may be installed. Otherwise no budget is created or changed.
+	Installs bool
+	// Deployments are those that the version has rolled out, by name.
+	Deployments map[string]*appsv1.Deployment
+	Pods        map[string][]*corev1.Pod // by name of the Deployment
+	// Budgets are those of the version and of the versions that it replaces, by name.
+	Budgets map[string]*policyv1.PodDisruptionBudget
+	// Others are the other budgets of the namespace.
+	Others []*policyv1.PodDisruptionBudget
+	// OthersUnknown is set until they are read.
+	OthersUnknown bool
+	// Refused returns why the API server refuses to write a budget; empty if it does not.
+	Refused func(*policyv1.PodDisruptionBudget) string
+}
+
+// Plan is what to do with the budgets of one version.
+type Plan struct {
+	Writes, Deletes []*policyv1.PodDisruptionBudget
+	// Refusals are messages about Deployments without the budget that the annotation asks for.
+	Refusals []string
+	// Waits is set if a budget is not created until the others are read.
+	Waits bool
+}
+
+// Decide returns what to do. A budget that keeps nodes from being drained is deleted in each state of the version.
+func Decide(in Input) Plan {
+	d := &decision{Input: in}
+	declared := map[string]bool{}
+	for _, spec := range csvspec.Deployments(in.CSV) {
+		declared[names.Budget(spec.Name)] = true
+		if deployment := in.Deployments[spec.Name]; deployment != nil {
+			d.decideOne(spec, podsOf(deployment, in.Pods[spec.Name]))
+		}
+	}
+	for _, live := range lists.ByKey(in.Budgets) {
+		if in.Installs && !declared[live.Name] && csvspec.OwnedBy(live, in.CSV) {
+			d.delete(live)
+		}
+	}
+	return d.Plan
+}
+
+type decision struct {
+	Input
+	Plan
+	kept []budgetedPods // of Deployments that were decided about before
+}
+
+type budgetedPods struct {
+	deployment string
+	budget     *policyv1.PodDisruptionBudget
+	labels     []labels.Set
+}
+
+// decideOne judges a live budget as it is while the version may not be installed.
+func (d *decision) decideOne(spec operatorsv1alpha1.StrategyDeploymentSpec, pods Pods) {
+	var desired *policyv1.PodDisruptionBudget
+	live, held := d.Budgets[names.Budget(spec.Name)], takeover.Keeps(csvspec.TakeoverOrder(d.CSV))
+	if !held { // While Deployments stay as olm-operator made them, or are given back to it, nothing is added.
+		desired = render.Budget(d.CSV, d.Config, spec)
+	}
+	judged := desired
+	if live != nil && !d.Installs && !held {
+		judged = live
+	}
+	if judged == nil {
+		d.delete(live)
+		return
+	}
+	why := d.whyNot(judged, pods)
+	if why != "" {
+		d.delete(live)
+	} else if live != nil || d.Installs {
+		d.kept = append(d.kept, budgetedPods{spec.Name, judged, pods.Labels})
+		why = d.write(judged, live)
+	}
+	if why != "" && desired != nil {
+		d.Refusals = append(d.Refusals, d.Config.RefuseBudget(d.CSV, spec.Name, why))
+	}
+}
+
+// podsOf includes the labels of existing pods: during a rollout, they can differ from those of the template.
+func podsOf(d *appsv1.Deployment, existing []*corev1.Pod) Pods {
+	pods := Pods{Replicas: ptr.Deref(d.Spec.Replicas, 1), Labels: []labels.Set{d.Spec.Template.Labels}}
+	for _, pod := range existing {
+		pods.Labels = append(pods.Labels, pod.Labels)
+	}
+	return pods
+}
+
+// whyNot returns why a budget must not exist; empty if it may.
+func (d *decision) whyNot(budget *policyv1.PodDisruptionBudget, pods Pods) string {
+	others := lists.Filter(d.Others, func(other *policyv1.PodDisruptionBudget) bool { return other.Name != budget.Name })
+	for _, earlier := range d.kept {
+		if selects(budget.Spec.Selector, earlier.labels) {
+			return fmt.Sprintf("its selector also selects the pods of Deployment %s, which have PodDisruptionBudget %s: correct the selectors in the ClusterServiceVersion", earlier.deployment, earlier.budget.Name)
+		}
+		others = append(others, earlier.budget)
+	}
+	return Refusal(budget.Spec, pods, others)
+}
+
+// write returns why a budget is not written. Another client may have its name.
+func (d *decision) write(budget, live *policyv1.PodDisruptionBudget) (why string) {
+	sameName := func(other *policyv1.PodDisruptionBudget) bool { return other.Name == budget.Name }
+	switch {
+	case !d.Installs:
+		return ""
+	case lists.First(d.Others, sameName) != nil:
+		return fmt.Sprintf("PodDisruptionBudget %s is not the manager's: delete it, or remove the annotation", budget.Name)
+	case live == nil && d.OthersUnknown:
+		d.Waits = true
+		return ""
+	}
+	d.Writes = append(d.Writes, budget)
+	return d.Refused(budget)
+}
+
+func (d *decision) delete(live *policyv1.PodDisruptionBudget) {
+	if live != nil {
+		d.Deletes = append(d.Deletes, live)
+	}
+}
