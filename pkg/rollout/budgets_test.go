@@ -100,7 +100,7 @@ func TestBudgetIsRemovedWithTheAnnotation(t *testing.T) {
 	c.expectBudget("without the annotation", deletesBudget, "")
 }
 
-// Pods never have two budgets: another client's wins, also if it is created later, and whatever name it has.
+// Pods never have two budgets: another client's wins, also if it is created later, under any name.
 func TestBudgetOfAnotherClient(t *testing.T) {
 	c := withReplicas(t, 2)
 	pods := c.Observed.Deployments["manager"].Spec.Template.Labels

@@ -105,14 +105,14 @@ func TestDisruptionBudget(t *testing.T) {
 	budgetIsRefused(e, "with spec.replicas 2 no pod could be evicted")
 	next.emits("Warning ConfigRefused")
 	setLimit("minAvailable=50%")
-	limitBecomes(e, "the budget is created again", "minAvailable=50%")
+	limitBecomes(e, "the budget is recreated", "minAvailable=50%")
 	reconfigure(e, func(c *operatorsv1alpha1.SubscriptionConfig) {
 		delete(c.Annotations, wellknown.AnnotationAvailabilityBudget)
 	})
 	limitBecomes(e, "without the annotation, there is no budget", "")
 
 	setLimit("minAvailable=1")
-	limitBecomes(e, "the budget is created again", "minAvailable=1")
+	limitBecomes(e, "the budget is recreated", "minAvailable=1")
 	e.uninstall("operator.v1")
 	installtest.Same(t, "the limit after the operator is uninstalled", "", limits(e))
 	noneIsForbidden(e, m.audited(m.started))
@@ -170,7 +170,7 @@ func TestSecondDisruptionBudget(t *testing.T) {
 	installtest.Same(t, "the other budget", later.UID, budget(e, "later").UID)
 }
 
-// A budget with the name that the manager did not create is neither changed nor deleted, whatever labels it has.
+// A budget with the name that the manager did not create is neither changed nor deleted, with any labels.
 func TestForeignDisruptionBudgetWithTheName(t *testing.T) {
 	for name, marked := range map[string]bool{"without labels": false, "with the labels of the manager": true} {
 		t.Run(name, func(t *testing.T) {
@@ -211,6 +211,29 @@ func TestDisruptionBudgetOfTheBundle(t *testing.T) {
 	becomes(e, "nothing is refused any more", func() metav1.Condition { return conditionIn(e.rollout("operator.v1").Conditions, "ConfigRefused") }, metav1.Condition{})
 	m.settles("operator.v1")
 	installtest.Same(t, "the owner of the bundle's budget", true, csvspec.Owns(owner, budget(e, "bundled")))
+}
+
+// An upgrade keeps the budget of a Deployment that both versions have, and the next version owns it. Without a Subscription, the
+// annotations of the ClusterServiceVersion count.
+func TestDisruptionBudgetOfAnUpgrade(t *testing.T) {
+	e := newOwnNamespaceEnv(t)
+	m := e.manage()
+	version := func(name string) *operatorsv1alpha1.ClusterServiceVersion {
+		c := csv(name, "server")
+		c.Annotations = withPrefix(map[string]string{"availability-disruption-budget": "minAvailable=1", "availability-replicas": "2", "leader-election": "true"})
+		return c
+	}
+	e.install(version("operator.v1"))
+	limitBecomes(e, "a budget is created", "minAvailable=1")
+	before := budget(e, "server-webhooks")
+	next := version("operator.v2")
+	next.Spec.Replaces = "operator.v1"
+	e.install(next)
+	noLongerExist(e, "operator.v1")
+	m.settles("operator.v2")
+	after := budget(e, "server-webhooks")
+	installtest.Same(t, "the uid", before.UID, after.UID)
+	installtest.Same(t, "the next version owns it", true, csvspec.OwnedBy(after, e.get("operator.v2")))
 }
 
 // Without the manager, no budget stays that it would have to delete later. The Deployment stays.

@@ -25,7 +25,7 @@ type Input struct {
 	Config subscriptions.Config
 	// Installs is set while the version may be installed. Otherwise no budget is created or changed.
 	Installs bool
-	// Deployments are those that the version has rolled out, by name.
+	// Deployments are the Deployments of the version that it has rolled out, by name.
 	Deployments map[string]*appsv1.Deployment
 	Pods        map[string][]*corev1.Pod // by name of the Deployment
 	// Budgets are those of the version and of the versions that it replaces, by name.
