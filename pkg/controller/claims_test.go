@@ -64,7 +64,7 @@ func teams(t testing.TB, number int) *Controller {
 func controllerOf(t testing.TB, csvs ...*operatorsv1alpha1.ClusterServiceVersion) *Controller {
 	t.Helper()
 	c := newController(Options{})
-	c.adopted = informers.NewAdoptedPods(nil, nil) // It watches nothing.
+	c.adopted, c.budgets = informers.NewAdoptedPods(nil, nil), informers.NewOtherBudgets(nil, nil) // They watch nothing.
 	c.caches = informerstest.Empty(t)
 	c.wire()
 	c.caches.CSVs = informerstest.Holding(t, &operatorsv1alpha1.ClusterServiceVersion{}, csvs...)

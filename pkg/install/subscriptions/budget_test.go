@@ -17,7 +17,7 @@ func TestBudget(t *testing.T) {
 	specs := csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs
 	for text, want := range map[string]*Budget{
 		"maxUnavailable=1":                {MaxUnavailable: number(1)},
-		" maxUnavailable = 25% ":          {MaxUnavailable: percentage("25%")},
+		"maxUnavailable = 25%":            {MaxUnavailable: percentage("25%")},
 		"maxUnavailable=0":                {MaxUnavailable: number(0)},
 		"minAvailable=2":                  {MinAvailable: number(2)},
 		"minAvailable=100%":               {MinAvailable: percentage("100%")},
