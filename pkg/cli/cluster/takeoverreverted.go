@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -12,15 +13,17 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/takeover"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/permissions"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/subscriptions"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 	rollouttakeover "github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/takeover"
 )
 
-// reverted returns the Services, Roles, RoleBindings and conversions of a ClusterServiceVersion that run changes back. What
+// reverted returns the Services, Roles, RoleBindings, ClusterRoleBindings and conversions of a ClusterServiceVersion that run changes back. What
 // the user may not read is not checked.
 func (c TakeoverReader) reverted(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, subscription *operatorsv1alpha1.Subscription) (all []takeover.Reverted, notChecked []string, err error) {
 	in := rollouttakeover.Input{Input: render.Input{CSV: csv, Config: subscriptions.ConfigOf(subscription)}}
@@ -37,6 +40,10 @@ func (c TakeoverReader) reverted(ctx context.Context, csv *operatorsv1alpha1.Clu
 	if r.read("rolebindings", err) {
 		in.RoleBindings = byName(bindings.Items)
 	}
+	delegators, readers, err := c.delegations(ctx, csv)
+	if r.read("clusterrolebindings", err) {
+		in.ClusterRoleBindings, in.AuthReaders = byName(delegators), byName(readers)
+	}
 	definitions, err := c.convertedBy(ctx, csv)
 	if r.read("customresourcedefinitions", err) {
 		in.Definitions = byName(definitions)
@@ -47,19 +54,46 @@ func (c TakeoverReader) reverted(ctx context.Context, csv *operatorsv1alpha1.Clu
 	return all, r.notChecked, errors.Join(r.errs...)
 }
 
+// delegations returns the existing bindings of the servers of APIServices of a ClusterServiceVersion.
+func (c TakeoverReader) delegations(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion) (delegators []rbacv1.ClusterRoleBinding, readers []rbacv1.RoleBinding, err error) {
+	for _, deployment := range csvspec.DeploymentNames(csv) {
+		if len(csvspec.ServedAPIServices(csv, deployment)) == 0 {
+			continue
+		}
+		usual := permissions.UsualDelegation(names.Service(deployment))
+		delegator, err := c.Kube.RbacV1().ClusterRoleBindings().Get(ctx, usual.Delegator, metav1.GetOptions{})
+		if delegators, err = withExisting(delegators, delegator, err); err != nil {
+			return nil, nil, err
+		}
+		reader, err := c.Kube.RbacV1().RoleBindings(permissions.AuthReaderNamespace).Get(ctx, usual.Reader, metav1.GetOptions{})
+		if readers, err = withExisting(readers, reader, err); err != nil {
+			return nil, nil, err
+		}
+	}
+	return delegators, readers, nil
+}
+
 // convertedBy returns the existing definitions that a ClusterServiceVersion converts.
 func (c TakeoverReader) convertedBy(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion) (all []apiextensionsv1.CustomResourceDefinition, err error) {
 	for _, name := range lists.Sorted(csvspec.ConversionCRDs(csv)) {
 		crd, err := c.Extensions.ApiextensionsV1().CustomResourceDefinitions().Get(ctx, name, metav1.GetOptions{})
-		switch {
-		case apierrors.IsNotFound(err):
-		case err != nil:
+		if all, err = withExisting(all, crd, err); err != nil {
 			return nil, err
-		default:
-			all = append(all, *crd)
 		}
 	}
 	return all, nil
+}
+
+// withExisting adds an object that was read, unless it does not exist.
+func withExisting[T any](all []T, o *T, err error) ([]T, error) {
+	switch {
+	case apierrors.IsNotFound(err):
+		return all, nil
+	case err != nil:
+		return nil, err
+	default:
+		return append(all, *o), nil
+	}
 }
 
 // revertedReader collects what cannot be read.

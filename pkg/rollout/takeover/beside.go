@@ -11,6 +11,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/permissions"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/conversion"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
@@ -22,11 +23,13 @@ type Difference struct {
 	Fields []string
 }
 
-// RevertedBeside returns the live Services, Roles, RoleBindings and conversions that differ from what olm-operator wrote next
-// to the Deployments with webhooks, except in metadata and in the trust. While they are held, the manager writes the fields
-// again.
+// RevertedBeside returns the live Services, Roles, RoleBindings, ClusterRoleBindings and conversions that differ from what
+// olm-operator wrote next to the Deployments, except in metadata and in the trust. While they are held, the manager writes
+// the fields again.
 func (in Input) RevertedBeside() (all []Difference) {
 	in.Input.Services = in.serviceNames()
+	in.Input.Delegations = in.usualDelegations()
+	in.OperatorConditions = true                  // The access to a missing one does not exist.
 	in.Scope.Group = &operatorsv1.OperatorGroup{} // It changes only registrations.
 	desired := render.Objects(in.Input)
 	for _, d := range desired.Deployments {
@@ -35,11 +38,24 @@ func (in Input) RevertedBeside() (all []Difference) {
 		}
 		all = append(all, revertedIn(d.Service, in.Services[d.Service.Name])...)
 		all = append(all, in.revertedGrant(d.Role, d.RoleBinding)...)
+		if d.AuthDelegator != nil {
+			all = append(all, revertedIn(d.AuthDelegator, in.ClusterRoleBindings[d.AuthDelegator.Name])...)
+			all = append(all, revertedIn(d.AuthReader, in.AuthReaders[d.AuthReader.Name])...)
+		}
 		for _, w := range d.Webhooks {
 			all = append(all, in.revertedConversions(w.Conversions)...)
 		}
 	}
-	return all
+	return append(all, in.revertedAccess(desired.Condition)...)
+}
+
+// revertedAccess compares the access to the OperatorCondition. olm-operator does not grant that to the status.
+func (in Input) revertedAccess(c *render.Condition) []Difference {
+	role := c.Role.DeepCopy()
+	if live := in.Roles[role.Name]; len(revertedIn(role, live)) > 0 {
+		role.Rules[0].Resources = slices.DeleteFunc(role.Rules[0].Resources, func(resource string) bool { return strings.HasSuffix(resource, "/status") })
+	}
+	return in.revertedGrant(role, c.RoleBinding)
 }
 
 func (in Input) revertedConversions(desired []render.Conversion) (all []Difference) {
@@ -66,6 +82,15 @@ func (in Input) serviceNames() map[string]string {
 		usual := in.Services[names.Service(deployment)]
 		_, alternateExists := in.Services[csvspec.AlternateServiceName(in.CSV, deployment)]
 		all[deployment] = csvspec.ServiceName(in.CSV, deployment, usual != nil && !csvspec.Owns(in.CSV, usual), alternateExists)
+	}
+	return all
+}
+
+// usualDelegations returns the names that olm-operator uses.
+func (in Input) usualDelegations() map[string]permissions.Delegation {
+	all := map[string]permissions.Delegation{}
+	for _, deployment := range csvspec.DeploymentNames(in.CSV) {
+		all[deployment] = permissions.UsualDelegation(in.Input.Services[deployment])
 	}
 	return all
 }

@@ -27,8 +27,10 @@ type Input struct {
 	Services     map[string]*corev1.Service
 	Roles        map[string]*rbacv1.Role
 	RoleBindings map[string]*rbacv1.RoleBinding
-	// Definitions are set only for RevertedBeside.
-	Definitions map[string]*apiextensionsv1.CustomResourceDefinition
+	// These are set only for RevertedBeside. AuthReaders are in namespace permissions.AuthReaderNamespace.
+	Definitions         map[string]*apiextensionsv1.CustomResourceDefinition
+	ClusterRoleBindings map[string]*rbacv1.ClusterRoleBinding
+	AuthReaders         map[string]*rbacv1.RoleBinding
 }
 
 // Keeps reports whether an order lets objects stay as olm-operator made them.
