@@ -10,11 +10,8 @@ import (
 // accepts reports whether the administrator accepts that a CSV is not given back completely.
 func (o Options) accepts(c CSV) bool { return slices.Contains(o.Accepted, c.NamespacedName) }
 
-// mayEnd reports whether undo does not wait for a CSV: it is accepted, and the manager has reported what is left. The manager
-// reports nothing about a failed one whose requirements are not met.
-func (o Options) mayEnd(c CSV) bool {
-	return o.accepts(c) && (c.Report.Form == formGivingBack || c.Phase != succeeded)
-}
+// mayEnd reports whether undo does not wait for a CSV: it is accepted, and the manager has reported what is left.
+func (o Options) mayEnd(c CSV) bool { return o.accepts(c) && c.Report.Form == formGivingBack }
 
 // acceptance returns how the administrator accepts CSVs.
 func acceptance(all []CSV) string {

@@ -76,9 +76,11 @@ func TestUndoOfAFailedCSV(t *testing.T) {
 // An accepted CSV is given back completely if the manager can do it, and the work on others ends first.
 func TestAcceptedLast(t *testing.T) {
 	o := accepting("a")
-	failed := csvNamed("a", GiveBack, FormAdopted)
+	failed := csvNamed("a", GiveBack, formGivingBack)
 	failed.Phase = "Pending"
-	installtest.Same(t, "failed, without a report", []string{"label ClusterServiceVersion shop/a=given-back"}, texts(Undo(o)(snapshot(0, 2, failed), time.Time{}).Writes))
+	installtest.Same(t, "failed", []string{"label ClusterServiceVersion shop/a=given-back"}, texts(Undo(o)(snapshot(0, 2, failed), time.Time{}).Writes))
+	failed.Report = Report{Form: FormAdopted}
+	installtest.Contains(t, Undo(o)(snapshot(0, 2, failed), time.Time{}).Wait, "shop/a")
 	for name, test := range map[string]struct {
 		a    CSV
 		want string

@@ -201,7 +201,7 @@ func (d *decision) install() (rollout.Plan, error) {
 func (d *decision) next(in rollout.Input) rollout.Plan {
 	plan := rollout.Next(in, d.now)
 	if csvspec.TakeoverOrder(d.CSV) != "" {
-		plan.Status.Takeover = d.Status.Takeover // unless the forms are compared
+		plan.Status.Takeover = takeover.NotCompared(d.CSV, d.Status.Takeover) // form.report replaces it
 	}
 	if !in.DeletionBlocked { // Then the record stays as it is.
 		plan.Status.Created = in.Observed.Created(in.CSV)

@@ -49,6 +49,18 @@ func Ended(previous *managerv1alpha1.TakeoverStatus) *managerv1alpha1.TakeoverSt
 	return ended
 }
 
+// NotCompared returns the report of a ClusterServiceVersion with an order while its objects are not compared with the desired
+// ones, from the previous report. Nothing is given back meanwhile, and nothing that was given back changes.
+func NotCompared(csv *operatorsv1alpha1.ClusterServiceVersion, previous *managerv1alpha1.TakeoverStatus) *managerv1alpha1.TakeoverStatus {
+	if csvspec.TakeoverOrder(csv) != wellknown.TakeoverGiveBack || previous != nil && previous.Form == managerv1alpha1.TakeoverGivenBack {
+		return previous
+	}
+	return &managerv1alpha1.TakeoverStatus{
+		Form:    managerv1alpha1.TakeoverGivingBack,
+		Message: fmt.Sprintf("nothing is given back while the ClusterServiceVersion is %s: %s", csv.Status.Phase, csv.Status.Message),
+	}
+}
+
 func (in Input) reportConvergence(order string, p Progress) *managerv1alpha1.TakeoverStatus {
 	status := &managerv1alpha1.TakeoverStatus{Form: managerv1alpha1.TakeoverConverged}
 	for _, spec := range csvspec.Deployments(in.CSV) {

@@ -82,6 +82,28 @@ func TestEnded(t *testing.T) {
 	}
 }
 
+// A ClusterServiceVersion whose requirements are not met is not given back, unless it was before.
+func TestNotCompared(t *testing.T) {
+	adopted := &managerv1alpha1.TakeoverStatus{Form: managerv1alpha1.TakeoverAdopted}
+	returned := &managerv1alpha1.TakeoverStatus{Form: managerv1alpha1.TakeoverGivenBack}
+	giving := &managerv1alpha1.TakeoverStatus{Form: managerv1alpha1.TakeoverGivingBack, Message: "nothing is given back while the ClusterServiceVersion is Pending: a CRD is missing"}
+	for name, test := range map[string]struct {
+		order          string
+		previous, want *managerv1alpha1.TakeoverStatus
+	}{
+		"no order":                         {"", nil, nil},
+		"held":                             {wellknown.TakeoverHeld, adopted, adopted},
+		"given back, of what was adopted":  {wellknown.TakeoverGiveBack, adopted, giving},
+		"given back, without a report":     {wellknown.TakeoverGiveBack, nil, giving},
+		"given back, as it was before":     {wellknown.TakeoverGiveBack, returned, returned},
+		"given back, with another message": {wellknown.TakeoverGiveBack, &managerv1alpha1.TakeoverStatus{Form: managerv1alpha1.TakeoverGivingBack}, giving},
+	} {
+		csv := webhookShop(test.order).csv
+		csv.Status.Phase, csv.Status.Message = "Pending", "a CRD is missing"
+		installtest.Same(t, name, test.want, NotCompared(csv, test.previous))
+	}
+}
+
 func (s *shop) issuedBy(provider managerv1alpha1.CertificateProvider) {
 	c := s.in.Certificates["manager"]
 	c.Provider = provider
