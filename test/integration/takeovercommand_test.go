@@ -234,10 +234,25 @@ func (e *takeoverEnv) statusIsTrue(what string) {
 		if managed := c.State == takeover.Adopted; managed && (live.Labels[wellknown.LabelTakeover] != wellknown.TakeoverHeld) {
 			e.Errorf("%s: %s is %s", what, c.Name, c.State)
 		}
+		e.formIsTrue(what, c)
 	}
 	complete := olm > 0 && !slices.ContainsFunc(status.CSVs, func(c takeover.CSVStatus) bool { return c.Order != "" }) ||
 		!slices.ContainsFunc(status.CSVs, func(c takeover.CSVStatus) bool { return c.State != takeover.Converged })
 	same(e.T, what+": something is left to do", len(status.Left) > 0, !complete)
+}
+
+// formIsTrue compares the state of a CSV with its Deployments.
+func (e *takeoverEnv) formIsTrue(what string, c takeover.CSVStatus) {
+	e.Helper()
+	if c.State == takeover.ReadyForOLM {
+		acceptedByOLM(e.env, c.Name)
+	}
+	for _, name := range csvspec.DeploymentNames(e.get(c.Name)) {
+		converged := e.deployment(name).Spec.Template.Labels[wellknown.LabelCSV] != ""
+		if converged && c.State == takeover.Adopted || !converged && c.State == takeover.Converged {
+			e.Errorf("%s: %s is %s, and Deployment %s has the manager's form: %t", what, c.Name, c.State, name, converged)
+		}
+	}
 }
 
 func (e *takeoverEnv) is(state takeover.State) {
@@ -282,15 +297,18 @@ func TestTakeoverCommand(t *testing.T) {
 	pods.stay(e, "undo of what was converged")
 }
 
-// identities are what a takeover must not change.
+// identities are what a takeover must not change: the pods, what they serve, and what its registration trusts.
 type identities struct {
-	templates  map[string]corev1.PodTemplateSpec
-	registered types.UID
+	templates      map[string]corev1.PodTemplateSpec
+	registered     types.UID
+	trust, serving string
 }
 
 func (e *takeoverEnv) pods() identities {
 	e.Helper()
-	return identities{templatesOf(e.env), e.registration("v.example.com").UID}
+	registration := e.registration("v.example.com")
+	served := kube.Get(e, e.kube.CoreV1().Secrets(e.namespace), "server-service-cert").Data[corev1.TLSCertKey]
+	return identities{templatesOf(e.env), registration.UID, string(registration.Webhooks[0].ClientConfig.CABundle), string(served)}
 }
 
 func (i identities) stay(e *takeoverEnv, what string) {
@@ -298,6 +316,8 @@ func (i identities) stay(e *takeoverEnv, what string) {
 	now := e.pods()
 	same(e.T, "the pod templates after "+what, now.templates, i.templates)
 	same(e.T, "the uid of the registration after "+what, now.registered, i.registered)
+	same(e.T, "the trust of the registration after "+what, now.trust, i.trust)
+	same(e.T, "the certificate after "+what, now.serving, i.serving)
 }
 
 // What blocks a takeover is found before anything is changed.
