@@ -22,6 +22,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/takeover"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 )
 
 // TakeoverReader reads the state of a takeover.
@@ -47,7 +48,7 @@ func (c TakeoverReader) Snapshot(ctx context.Context) (takeover.Snapshot, error)
 		return s, err
 	}
 	s.OLMVersion = cmp.Or(c.OLMVersion, versionOfOLM(csvs, s.OLM))
-	if s.HeldDefinitions, err = c.heldDefinitions(ctx); err != nil {
+	if s.HeldDefinitions, err = c.heldDefinitions(ctx, csvs); err != nil {
 		return s, err
 	}
 	s.Policies, err = c.crdPolicies(ctx)
@@ -136,7 +137,7 @@ func (c TakeoverReader) versions(ctx context.Context, s *takeover.Snapshot) ([]o
 		report, exists := reports[name]
 		s.CSVs = append(s.CSVs, takeover.CSV{
 			NamespacedName: name, Phase: string(csv.Status.Phase), Cause: csvstatus.Explained(csv.Status), Order: takeover.OrderOf(&csv),
-			UnknownLabel: takeover.HasUnknownLabel(&csv), HasRollout: exists, Report: report,
+			UnknownLabel: takeover.HasUnknownLabel(&csv), HasRollout: exists, Report: report, HasDeployments: len(csvspec.Deployments(&csv)) > 0,
 		})
 	}
 	if err := c.managersForms(ctx, s); err != nil {
@@ -162,14 +163,21 @@ func versionOfOLM(csvs []operatorsv1alpha1.ClusterServiceVersion, olm *takeover.
 }
 
 // heldDefinitions returns the CustomResourceDefinitions whose annotations report what the policy holds.
-func (c TakeoverReader) heldDefinitions(ctx context.Context) ([]string, error) {
+func (c TakeoverReader) heldDefinitions(ctx context.Context, csvs []operatorsv1alpha1.ClusterServiceVersion) ([]takeover.HeldDefinition, error) {
 	list, err := c.Metadata.Resource(Definitions).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, err
 	}
-	return lists.FilterMap(list.Items, func(d metav1.PartialObjectMetadata) (string, bool) {
-		return d.Name, slices.ContainsFunc(held, func(name string) bool { return d.Annotations[name] != "" })
+	return lists.FilterMap(list.Items, func(d metav1.PartialObjectMetadata) (takeover.HeldDefinition, bool) {
+		return takeover.HeldDefinition{Name: d.Name, CSVs: convertersOf(d.Name, csvs)}, slices.ContainsFunc(held, func(name string) bool { return d.Annotations[name] != "" })
 	}), nil
+}
+
+// convertersOf returns the ClusterServiceVersions with a conversion webhook for a definition.
+func convertersOf(definition string, csvs []operatorsv1alpha1.ClusterServiceVersion) []types.NamespacedName {
+	return lists.FilterMap(csvs, func(csv operatorsv1alpha1.ClusterServiceVersion) (types.NamespacedName, bool) {
+		return types.NamespacedName{Namespace: csv.Namespace, Name: csv.Name}, slices.Contains(csvspec.ConversionCRDs(&csv), definition)
+	})
 }
 
 var held = []string{wellknown.AnnotationHeldVersions, wellknown.AnnotationHeldStorageVersion, wellknown.AnnotationHeldConversion}

@@ -28,23 +28,29 @@ func (b Blocker) String() string {
 // Deployments in another way.
 const OldestOLM = "v0.28.0"
 
-// Blockers returns what blocks a takeover. Once a takeover has begun, its own changes do not block it.
+// Blockers returns what blocks a takeover. Once a takeover has begun, its own changes do not block it, and neither does a CSV
+// that does not serve: no client repairs it before the takeover has ended.
 func (s *Snapshot) Blockers(acceptEdits bool) []Blocker {
 	all := slices.Concat(s.blockingPrograms(), s.blockingPermissions())
-	if s.hasBegun() {
-		return all
+	begun := s.hasBegun()
+	if !begun {
+		all = append(all, s.blockingOLM()...)
 	}
-	all = append(all, s.blockingOLM()...)
 	for _, c := range s.CSVs {
-		all = append(all, c.blockers(acceptEdits)...)
+		if !begun {
+			all = append(all, c.notServing()...)
+		}
+		if !acceptEdits && !(begun && c.isChanged()) {
+			all = append(all, c.edits()...)
+		}
 	}
 	return all
 }
 
-// hasBegun reports whether olm-operator does not run, and a CSV has an order or the manager runs. While olm-operator runs,
-// a label is that of a previous takeover, or of a run that has changed nothing else.
+// hasBegun reports whether olm-operator does not run, and the manager runs or has changed a CSV. A label shows nothing:
+// everybody who may write a CSV can set it.
 func (s *Snapshot) hasBegun() bool {
-	return s.OLM != nil && !s.OLM.Runs() && (s.ordered() > 0 || s.Manager.Runs())
+	return s.OLM != nil && !s.OLM.Runs() && (s.Manager.Runs() || slices.ContainsFunc(s.CSVs, CSV.isChanged))
 }
 
 func (s *Snapshot) blockingPrograms() []Blocker {
@@ -112,37 +118,42 @@ func (s *Snapshot) blockingOLM() []Blocker {
 	return all
 }
 
-func (c CSV) blockers(acceptEdits bool) []Blocker {
+// notServing returns why the webhooks of a CSV may not serve.
+func (c CSV) notServing() []Blocker {
 	var all []Blocker
-	add := func(code, message, remedy string) {
-		all = append(all, Blocker{code, Object{KindCSV, c.Namespace, c.Name}.String(), message, remedy})
-	}
 	if c.Phase != succeeded {
-		add("CSVNotSucceeded", fmt.Sprintf("%s is %s: %s", c, c.Phase, c.Cause), "wait until it is Succeeded, correct the cause, or delete it")
+		all = append(all, c.blocker("CSVNotSucceeded", fmt.Sprintf("%s is %s: %s", c, c.Phase, c.Cause), "wait until it is Succeeded, correct the cause, or delete it. If olm-operator does not run, takeover undo starts it"))
 	}
 	for _, p := range c.Problems {
 		code := "WebhookNotServing"
 		if slices.Contains(untrusted, p.Code) {
 			code = "CertificateNotTrusted"
 		}
-		add(code, fmt.Sprintf("%s of %s: %s", p.Object, c, p.Message), "kubectl webhooks doctor has the next step")
+		all = append(all, c.blocker(code, fmt.Sprintf("%s of %s: %s", p.Object, c, p.Message), "kubectl webhooks doctor has the next step"))
 	}
+	return all
+}
+
+// edits returns what the manager changes back.
+func (c CSV) edits() []Blocker {
+	const remedy = "make the change in the ClusterServiceVersion; or accept that it is reverted with --accept-edits"
+	var all []Blocker
 	for _, d := range c.Deployments {
-		if code, message, remedy := c.edited(d); code != "" && !acceptEdits {
-			add(code, message, remedy)
+		if code, message, remedy := c.edited(d); code != "" {
+			all = append(all, c.blocker(code, message, remedy))
 		}
 	}
 	for _, e := range c.EditedRegistrations {
-		if !acceptEdits {
-			add("HandEdited", fmt.Sprintf("%s was changed by %s: the manager reverts the change", e.Object, strings.Join(e.By, ", ")), "make the change in the ClusterServiceVersion; or accept that it is reverted with --accept-edits")
-		}
+		all = append(all, c.blocker("HandEdited", fmt.Sprintf("%s was changed by %s: the manager reverts the change", e.Object, strings.Join(e.By, ", ")), remedy))
 	}
 	for _, r := range c.Reverted {
-		if !acceptEdits {
-			add("HandEdited", fmt.Sprintf("%s differs from what olm-operator wrote in %s: the manager reverts that", r.Object, strings.Join(r.Fields, ", ")), "make the change in the ClusterServiceVersion; or accept that it is reverted with --accept-edits")
-		}
+		all = append(all, c.blocker("HandEdited", fmt.Sprintf("%s differs from what olm-operator wrote in %s: the manager reverts that", r.Object, strings.Join(r.Fields, ", ")), remedy))
 	}
 	return all
+}
+
+func (c CSV) blocker(code, message, remedy string) Blocker {
+	return Blocker{code, Object{KindCSV, c.Namespace, c.Name}.String(), message, remedy}
 }
 
 // edited returns why the manager changes a Deployment at once; an empty code if it does not.

@@ -17,7 +17,7 @@ func NextConverge(o Options) NextFunc {
 		selected := s.selected(o)
 		d := first(
 			s.mayConverge,
-			func() Decision { return s.unknownNames(o.Names) },
+			func() Decision { return s.Unknown(o.Names) },
 			func() Decision { return s.unreadBudgets(selected) },
 			func() Decision { return s.endConverged(selected) },
 			func() Decision { return s.convergeNext(selected, o, now) },
@@ -45,7 +45,8 @@ func (s *Snapshot) mayConverge() Decision {
 	}
 }
 
-func (s *Snapshot) unknownNames(all []types.NamespacedName) Decision {
+// Unknown blocks a command that names CSVs that do not exist. A CSV may be deleted while undo runs, so undo checks this once.
+func (s *Snapshot) Unknown(all []types.NamespacedName) Decision {
 	for _, name := range all {
 		if s.find(name) == nil {
 			return blocked("ClusterServiceVersion %s does not exist: list them with takeover status", name)
@@ -79,7 +80,7 @@ func (s *Snapshot) convergeNext(selected []CSV, o Options, now time.Time) Decisi
 			return wait("the manager adopts %s", described([]CSV{c}))
 		case GivingBack, ReadyForOLM, Unmanaged:
 			return blocked("ClusterServiceVersion %s is %s: end takeover undo, or run takeover run, first", c, s.StateOf(c))
-		case WithOLM, Adopted, Converged:
+		case WithOLM, Adopted, Converged, Installing:
 		}
 	}
 	for _, c := range selected {

@@ -139,7 +139,7 @@ func TestWaits(t *testing.T) {
 		"two programs":        {snapshot(1, 2, csvNamed("a", Held, "")), Run(someOptions), "", "both run, and revert each other's writes"},
 		"no olm-operator":     {&Snapshot{}, Run(someOptions), "", "no Deployment olm-operator exists"},
 		"no manager":          {&Snapshot{OLM: program("olm-operator", 0)}, Run(someOptions), "", "the Deployment of the manager does not exist"},
-		"held versions":       {change(takenOver(), func(s *Snapshot) { s.HeldDefinitions = []string{"caches.example.com"} }), Undo(someOptions), "CustomResourceDefinitions caches.example.com are held", ""},
+		"held versions":       {change(takenOver(), func(s *Snapshot) { s.HeldDefinitions = []HeldDefinition{{Name: "caches.example.com"}} }), Undo(someOptions), "CustomResourceDefinitions caches.example.com are held", ""},
 		"a give-back":         {snapshot(0, 2, csvNamed("a", GiveBack, FormAdopted)), Undo(someOptions), "the manager gives back shop/a", ""},
 		"olm-operator starts": {change(snapshot(1, 0, csvNamed("a", GivenBack, FormGivenBack)), func(s *Snapshot) { s.OLM.Available = 0 }), Undo(someOptions), "Deployment olm-operator/olm-operator has 0 of 1 replicas available", ""},
 		"olm-operator is new": {change(snapshot(1, 0, csvNamed("a", GivenBack, FormGivenBack)), func(s *Snapshot) { s.OLM.AvailableSince = now.Add(-time.Second) }), Undo(someOptions), "reconciles for 1m0s", ""},

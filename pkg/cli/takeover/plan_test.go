@@ -13,6 +13,15 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
+// stopOLM has olm-operator stopped.
+func (s *Snapshot) stopOLM() { s.OLM.Replicas, s.OLM.Pods, s.OLM.Available = 0, nil, 0 }
+
+// begin has olm-operator stopped, and the second CSV adopted.
+func (s *Snapshot) begin() {
+	s.stopOLM()
+	s.CSVs[1].Order, s.CSVs[1].HasRollout, s.CSVs[1].Report.Form = Held, true, FormAdopted
+}
+
 func TestBlockers(t *testing.T) {
 	for name, test := range map[string]struct {
 		change func(*Snapshot)
@@ -41,17 +50,20 @@ func TestBlockers(t *testing.T) {
 		"an edited Service": {func(s *Snapshot) {
 			s.CSVs[0].Reverted = []Reverted{{Object{"Service", "shop", "server-service"}, []string{"spec.ports"}}}
 		}, "HandEdited"},
-		"another form":         {func(s *Snapshot) { s.CSVs[0].Deployments[0].OtherForm = true }, "OtherForm"},
-		"a missing permission": {func(s *Snapshot) { s.Missing = []Permission{{"patch", "deployments/scale.apps", "olm"}} }, "PermissionMissing"},
-		"a failed CSV during a run": {func(s *Snapshot) {
-			s.OLM.Replicas, s.OLM.Pods, s.CSVs[0].Phase, s.CSVs[1].Order = 0, nil, "Failed", GivenBack
-		}, ""},
-		"a failed CSV, and a label while olm-operator runs":        {func(s *Snapshot) { s.CSVs[0].Phase, s.CSVs[1].Order = "Failed", GivenBack }, "CSVNotSucceeded"},
-		"a failed CSV, and a label while olm-operator ends":        {func(s *Snapshot) { s.OLM.Replicas, s.CSVs[0].Phase, s.CSVs[1].Order = 0, "Failed", GivenBack }, "CSVNotSucceeded"},
-		"an old version, and a label while olm-operator runs":      {func(s *Snapshot) { s.OLMVersion, s.CSVs[1].Order = "v0.20.0", Held }, "OLMVersionTooOld"},
-		"another client scales, and a label of an unknown meaning": {func(s *Snapshot) { s.OLM.ScaledBy, s.CSVs[1].Order = "Argo CD", "later" }, "OLMScaledByOthers"},
-		"a failed CSV, and olm-operator stopped by the user":       {func(s *Snapshot) { s.OLM.Replicas, s.OLM.Pods, s.CSVs[0].Phase = 0, nil, "Failed" }, "CSVNotSucceeded"},
-		"stopped by the user": {func(s *Snapshot) { s.OLM.Replicas, s.OLM.Pods, s.OLM.ScaledBy = 0, nil, "Argo CD" }, ""},
+		"another form":                                               {func(s *Snapshot) { s.CSVs[0].Deployments[0].OtherForm = true }, "OtherForm"},
+		"a missing permission":                                       {func(s *Snapshot) { s.Missing = []Permission{{"patch", "deployments/scale.apps", "olm"}} }, "PermissionMissing"},
+		"a failed CSV during a run":                                  {func(s *Snapshot) { s.begin(); s.CSVs[0].Phase = "Failed" }, ""},
+		"an edited Deployment during a run":                          {func(s *Snapshot) { s.begin(); s.CSVs[0].Deployments[0].EditedBy = []string{"kubectl-edit"} }, "HandEdited"},
+		"an edited Deployment of what is adopted":                    {func(s *Snapshot) { s.begin(); s.CSVs[1].Deployments[0].EditedBy = []string{"kubectl-edit"} }, ""},
+		"a failed CSV, and a label after olm-operator has stopped":   {func(s *Snapshot) { s.stopOLM(); s.CSVs[0].Phase, s.CSVs[1].Order = "Failed", GivenBack }, "CSVNotSucceeded"},
+		"another form, and a label after olm-operator has stopped":   {func(s *Snapshot) { s.stopOLM(); s.CSVs[0].Deployments[0].OtherForm, s.CSVs[1].Order = true, Held }, "OtherForm"},
+		"an old version, and a label after olm-operator has stopped": {func(s *Snapshot) { s.stopOLM(); s.OLMVersion, s.CSVs[1].Order = "v0.20.0", GivenBack }, "OLMVersionTooOld"},
+		"a failed CSV, and a label while olm-operator runs":          {func(s *Snapshot) { s.CSVs[0].Phase, s.CSVs[1].Order = "Failed", GivenBack }, "CSVNotSucceeded"},
+		"a failed CSV, and a label while olm-operator ends":          {func(s *Snapshot) { s.OLM.Replicas, s.CSVs[0].Phase, s.CSVs[1].Order = 0, "Failed", GivenBack }, "CSVNotSucceeded"},
+		"an old version, and a label while olm-operator runs":        {func(s *Snapshot) { s.OLMVersion, s.CSVs[1].Order = "v0.20.0", Held }, "OLMVersionTooOld"},
+		"another client scales, and a label of an unknown meaning":   {func(s *Snapshot) { s.OLM.ScaledBy, s.CSVs[1].Order = "Argo CD", "later" }, "OLMScaledByOthers"},
+		"a failed CSV, and olm-operator stopped by the user":         {func(s *Snapshot) { s.OLM.Replicas, s.OLM.Pods, s.CSVs[0].Phase = 0, nil, "Failed" }, "CSVNotSucceeded"},
+		"stopped by the user":                                        {func(s *Snapshot) { s.OLM.Replicas, s.OLM.Pods, s.OLM.ScaledBy = 0, nil, "Argo CD" }, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := withOLM()

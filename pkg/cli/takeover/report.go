@@ -15,6 +15,7 @@ const (
 	FormConverged = managerv1alpha1.TakeoverConverged
 	FormGivenBack = managerv1alpha1.TakeoverGivenBack
 
+	formConverging = managerv1alpha1.TakeoverConverging
 	formGivingBack = managerv1alpha1.TakeoverGivingBack
 )
 

@@ -53,8 +53,9 @@ func (s *Snapshot) keepsOrder(c CSV) bool {
 func (s *Snapshot) adopt(o Options) Decision {
 	adopting := lists.Filter(s.CSVs, func(c CSV) bool { return s.StateOf(c) == Adopting })
 	pending := lists.Filter(s.CSVs, func(c CSV) bool { return c.Order == GivenBack || c.Order == GiveBack })
+	failing := lists.Filter(adopting, func(c CSV) bool { return c.Phase != succeeded })
 	switch {
-	case len(pending) > 0 && len(adopting) < o.Concurrency:
+	case len(pending) > 0 && len(adopting)-len(failing) < o.Concurrency:
 		return writes(order(pending[0].NamespacedName, Held))
 	case len(adopting) > 0:
 		return wait("the manager adopts %s", described(adopting))
@@ -63,8 +64,8 @@ func (s *Snapshot) adopt(o Options) Decision {
 	}
 }
 
-// isManaged reports whether the manager has adopted a CSV.
+// isManaged reports whether the manager has adopted a CSV, or installs it.
 func (s *Snapshot) isManaged(c CSV) bool {
 	state := s.StateOf(c)
-	return state == Adopted || state == Converging || state == Converged
+	return state == Adopted || state == Converging || state == Converged || state == Installing
 }

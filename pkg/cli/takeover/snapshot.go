@@ -26,11 +26,24 @@ type Snapshot struct {
 	// CSVs are all ClusterServiceVersions except copies, by namespace and name.
 	CSVs []CSV
 	// HeldDefinitions are the CustomResourceDefinitions of which a version, a storage version or a conversion is held.
-	HeldDefinitions []string
+	HeldDefinitions []HeldDefinition
 	// Policies are the objects that hold them: the MutatingAdmissionPolicy and its binding, as far as they exist.
 	Policies []Object
 	// Missing are the permissions that the user lacks.
 	Missing []Permission
+}
+
+// HeldDefinition is a CustomResourceDefinition of which something is held.
+type HeldDefinition struct {
+	Name string
+	// CSVs have a conversion webhook for it.
+	CSVs []types.NamespacedName
+}
+
+// onlyFor reports whether all CSVs that convert a definition are among some.
+func (d HeldDefinition) onlyFor(some []types.NamespacedName) bool {
+	others := slices.ContainsFunc(d.CSVs, func(name types.NamespacedName) bool { return !slices.Contains(some, name) })
+	return len(d.CSVs) > 0 && !others
 }
 
 // Object identifies an object.
@@ -83,9 +96,11 @@ type CSV struct {
 	// InManagersForm is set if a Deployment is in the manager's own form, and is not given back.
 	InManagersForm bool
 	// HasRollout is set if a WebhookRollout exists, Report is its status.takeover.
-	HasRollout  bool
-	Report      Report
-	Deployments []Deployment
+	HasRollout bool
+	Report     Report
+	// HasDeployments is set if the CSV declares one. Workloads adds the existing ones.
+	HasDeployments bool
+	Deployments    []Deployment
 	// BudgetsUnread is set if the user may not list the PodDisruptionBudgets of the namespace.
 	BudgetsUnread bool
 	// Objects are what the manager adopts: Deployments, Services, Secrets, registrations, definitions with a conversion.

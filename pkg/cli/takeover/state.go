@@ -14,6 +14,8 @@ const (
 	Adopting State = "Adopting"
 	// Adopted means that the manager manages the objects in the form of olm-operator.
 	Adopted State = "Adopted"
+	// Installing means that the manager installs a CSV that olm-operator has not installed. It is not part of the takeover.
+	Installing State = "Installing"
 	// Converging means that the manager brings the objects into its own form.
 	Converging State = "Converging"
 	// Converged means that the objects have the manager's own form.
@@ -48,7 +50,11 @@ func (c CSV) state() State {
 		return ReadyForOLM
 	case c.Order == GiveBack:
 		return GivingBack
-	case c.Order == "" && (c.HasRollout || c.InManagersForm), c.Report.Form == FormConverged:
+	case c.Order == "" && c.Phase != succeeded:
+		return Installing
+	case c.Order == "" && c.Report.Form == formConverging:
+		return Converging
+	case c.Order == "" && (c.HasRollout || c.InManagersForm || !c.HasDeployments), c.Report.Form == FormConverged:
 		return Converged
 	case c.Order == Converge:
 		return Converging

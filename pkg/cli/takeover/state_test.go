@@ -22,7 +22,7 @@ func program(name string, replicas int32) *Program {
 func csvNamed(name string, ordered Order, form Form) CSV {
 	return CSV{
 		NamespacedName: types.NamespacedName{Namespace: "shop", Name: name}, Phase: succeeded, Order: ordered,
-		HasRollout: form != "", Report: Report{Form: form}, Deployments: []Deployment{{Name: "server", Replicas: 1, Available: 1}},
+		HasRollout: form != "", Report: Report{Form: form}, HasDeployments: true, Deployments: []Deployment{{Name: "server", Replicas: 1, Available: 1}},
 	}
 }
 
@@ -32,7 +32,7 @@ func snapshot(olm, manager int32, csvs ...CSV) *Snapshot {
 }
 
 func TestStateOf(t *testing.T) {
-	plain := CSV{HasRollout: true}
+	plain := CSV{HasRollout: true, Phase: succeeded}
 	for name, test := range map[string]struct {
 		olm, manager int32
 		csv          CSV
@@ -51,6 +51,10 @@ func TestStateOf(t *testing.T) {
 		"converged":                               {0, 1, csvNamed("a", Converge, FormConverged), Converged},
 		"converged by a rollout of the operator":  {0, 1, csvNamed("a", Held, FormConverged), Converged},
 		"without an order":                        {0, 1, plain, Converged},
+		"a new one that is not Succeeded":         {0, 1, CSV{HasRollout: true, Phase: "Pending"}, Installing},
+		"a new one without webhooks that fails":   {0, 1, CSV{Phase: "Failed", HasDeployments: true}, Installing},
+		"the manager converges it by itself":      {0, 1, csvNamed("a", "", "Converging"), Converging},
+		"without Deployments":                     {0, 1, CSV{Phase: succeeded}, Converged},
 		"a new one":                               {0, 1, csvNamed("a", "", ""), Adopting},
 		"giving back":                             {0, 1, csvNamed("a", GiveBack, FormAdopted), GivingBack},
 		"the manager has given back":              {0, 1, csvNamed("a", GiveBack, FormGivenBack), ReadyForOLM},

@@ -82,6 +82,7 @@ func (s *Snapshot) leftToDo() []string {
 	}
 	note(in(Unmanaged), "managed by no client", continueRun)
 	note(in(Adopting), "being adopted", continueRun)
+	note(in(Installing), "not Succeeded, and not part of the takeover", "kubectl webhooks status has the cause")
 	note(in(GivingBack, ReadyForOLM), "being given back", continueUndo)
 	note(in(Converging), "being converged", "takeover converge continues")
 	note(in(Adopted), "in the form of olm-operator until the next rollout", "takeover converge ends that earlier")

@@ -1,7 +1,9 @@
 package takeover
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,10 +18,9 @@ func Undo(o Options) NextFunc {
 			return blocked("no Deployment olm-operator exists: install OLM with 0 replicas of olm-operator, then run this command again")
 		}
 		d := first(
-			func() Decision { return s.unknownNames(o.Accepted) },
 			func() Decision { return s.startedTooEarly(o) },
 			func() Decision { return s.giveBack(o) },
-			s.releaseDefinitions,
+			func() Decision { return s.releaseDefinitions(o) },
 			func() Decision { return stopped(s.Manager) },
 			s.deletePolicies,
 			func() Decision { return s.startOLM(o, now) },
@@ -38,7 +39,7 @@ func Undo(o Options) NextFunc {
 // startedTooEarly blocks undo while olm-operator runs next to what is not given back. The command does not stop it: another
 // client started it, and may start it again.
 func (s *Snapshot) startedTooEarly(o Options) Decision {
-	early := lists.Filter(s.CSVs, func(c CSV) bool { return c.HasRollout && c.isChanged() && !o.accepts(c) })
+	early := lists.Filter(s.CSVs, func(c CSV) bool { return c.wasChanged() && !o.accepts(c) })
 	if s.OLM.Replicas == 0 || len(early) == 0 {
 		return Decision{}
 	}
@@ -68,7 +69,7 @@ func (s *Snapshot) giveBack(o Options) Decision {
 		func() Decision { return stopped(s.OLM) },
 		s.orderUnmanaged,
 		func() Decision { return s.startManager(o) },
-		s.releaseDefinitions,
+		func() Decision { return s.releaseDefinitions(o) },
 		func() Decision { return s.orderBack(left, o) },
 	)
 }
@@ -88,7 +89,8 @@ func (s *Snapshot) orderUnmanaged() Decision {
 func (s *Snapshot) orderBack(left []CSV, o Options) Decision {
 	ready := lists.Filter(left, func(c CSV) bool { return s.StateOf(c) == ReadyForOLM })
 	giving := lists.Filter(left, func(c CSV) bool { return s.StateOf(c) == GivingBack && !o.mayEnd(c) })
-	pending := lists.Filter(left, func(c CSV) bool { return c.Order != GiveBack })
+	pending := lists.Filter(left, func(c CSV) bool { return c.Order != GiveBack && (!c.awaitsReport() || o.accepts(c)) })
+	unreported := lists.Filter(left, func(c CSV) bool { return c.awaitsReport() && !o.accepts(c) })
 	switch {
 	case len(ready) > 0:
 		return writes(order(ready[0].NamespacedName, GivenBack))
@@ -96,6 +98,8 @@ func (s *Snapshot) orderBack(left []CSV, o Options) Decision {
 		return writes(order(pending[0].NamespacedName, GiveBack))
 	case len(giving) > 0:
 		return wait("the manager gives back %s%s", strings.Join(lists.Map(giving, explained), ", and "), o.remedy(giving))
+	case len(unreported) > 0:
+		return wait("the manager has not reported %s since it was given back before%s", namesOf(unreported), o.remedy(unreported))
 	default:
 		return writes(order(left[0].NamespacedName, GivenBack))
 	}
@@ -111,11 +115,16 @@ func explained(c CSV) string {
 }
 
 // releaseDefinitions waits for the manager, which releases what is held. Without the manager it stays held.
-func (s *Snapshot) releaseDefinitions() Decision {
-	if len(s.HeldDefinitions) == 0 || !s.Manager.Runs() {
+func (s *Snapshot) releaseDefinitions(o Options) Decision {
+	held := lists.Filter(s.HeldDefinitions, func(d HeldDefinition) bool { return !d.onlyFor(o.Accepted) })
+	if len(held) == 0 || !s.Manager.Runs() {
 		return Decision{}
 	}
-	return wait("versions or the conversion of CustomResourceDefinitions %s are held until a webhook converts", strings.Join(s.HeldDefinitions, ", "))
+	converting := lists.Filter(s.CSVs, func(c CSV) bool {
+		return slices.ContainsFunc(held, func(d HeldDefinition) bool { return slices.Contains(d.CSVs, c.NamespacedName) })
+	})
+	return wait("versions or the conversion of CustomResourceDefinitions %s are held until a webhook of %s converts%s",
+		strings.Join(lists.Map(held, func(d HeldDefinition) string { return d.Name }), ", "), cmp.Or(namesOf(converting), "a new operator"), o.remedy(converting))
 }
 
 func (s *Snapshot) deletePolicies() Decision {

@@ -36,6 +36,8 @@ func TestUndoWhileOLMRuns(t *testing.T) {
 		"never adopted":              {csvNamed("a", GivenBack, ""), "", someOptions, nil},
 		"olm-operator installed it":  {csvNamed("a", "", ""), "", someOptions, nil},
 		"an order of an earlier run": {csvNamed("a", Held, ""), "", someOptions, nil},
+		"a label after the return":   {csvNamed("a", Held, FormGivenBack), "", someOptions, nil},
+		"no WebhookRollout":          {withoutRollout(""), "", someOptions, []string{scaled}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := snapshot(1, 2, test.csv)
@@ -97,6 +99,29 @@ func TestAcceptedLast(t *testing.T) {
 		}
 		installtest.Contains(t, d.Wait, test.wait)
 	}
-	d := Undo(accepting("c"))(failing(), time.Time{})
-	installtest.Contains(t, d.Blocked, "ClusterServiceVersion shop/c does not exist")
+}
+
+// A name is checked once, before undo begins: an accepted CSV may be deleted while it runs.
+func TestUndoOfAnAcceptedCSVThatIsDeleted(t *testing.T) {
+	installtest.Contains(t, failing().Unknown(accepting("c").Accepted).Blocked, "ClusterServiceVersion shop/c does not exist")
+	d := Undo(accepting("c"))(snapshot(0, 0, csvNamed("a", GivenBack, FormGivenBack)), time.Time{})
+	installtest.Same(t, "what undo does", []string{"scale Deployment olm-operator/olm-operator=1"}, texts(d.Writes))
+}
+
+// A CustomResourceDefinition that is held keeps undo waiting, except for that of accepted CSVs.
+func TestUndoOfAHeldDefinition(t *testing.T) {
+	converter := CSV{NamespacedName: types.NamespacedName{Namespace: "shop", Name: "x"}, Phase: "Failed", HasRollout: true}
+	s := snapshot(0, 2, csvNamed("a", Held, FormAdopted), converter)
+	s.HeldDefinitions = []HeldDefinition{{"engines.example.com", []types.NamespacedName{converter.NamespacedName}}}
+	installtest.Contains(t, Undo(someOptions)(s, time.Time{}).Wait, "engines.example.com", "a webhook of shop/x converts", "--accept shop/x")
+	installtest.Same(t, "accepted", []string{"label ClusterServiceVersion shop/a=give-back"}, texts(Undo(accepting("x"))(s, time.Time{}).Writes))
+	s.HeldDefinitions[0].CSVs = nil
+	installtest.Contains(t, Undo(accepting("x"))(s, time.Time{}).Wait, "a webhook of a new operator converts")
+}
+
+// The report of an earlier return is not that of this one.
+func TestUndoAwaitsAReport(t *testing.T) {
+	s := snapshot(0, 2, csvNamed("a", Held, FormGivenBack), csvNamed("b", GivenBack, FormGivenBack))
+	installtest.Contains(t, Undo(someOptions)(s, time.Time{}).Wait, "the manager has not reported shop/a", "--accept shop/a")
+	installtest.Same(t, "accepted", []string{"label ClusterServiceVersion shop/a=give-back"}, texts(Undo(accepting("a"))(s, time.Time{}).Writes))
 }

@@ -50,10 +50,16 @@ func Ended(previous *managerv1alpha1.TakeoverStatus) *managerv1alpha1.TakeoverSt
 }
 
 // NotCompared returns the report of a ClusterServiceVersion with an order while its objects are not compared with the desired
-// ones, from the previous report. Nothing is given back meanwhile, and nothing that was given back changes.
+// ones, from the previous report. Nothing is given back meanwhile, and nothing that was given back changes. With the order to
+// adopt it again, the report of an earlier return ends.
 func NotCompared(csv *operatorsv1alpha1.ClusterServiceVersion, previous *managerv1alpha1.TakeoverStatus) *managerv1alpha1.TakeoverStatus {
-	if csvspec.TakeoverOrder(csv) != wellknown.TakeoverGiveBack || previous != nil && previous.Form == managerv1alpha1.TakeoverGivenBack {
+	returned := previous != nil && previous.Form == managerv1alpha1.TakeoverGivenBack
+	ordered := csvspec.TakeoverOrder(csv) == wellknown.TakeoverGiveBack
+	switch {
+	case ordered == returned:
 		return previous
+	case returned:
+		return nil
 	}
 	return &managerv1alpha1.TakeoverStatus{
 		Form:    managerv1alpha1.TakeoverGivingBack,

@@ -93,6 +93,7 @@ func TestNotCompared(t *testing.T) {
 	}{
 		"no order":                         {"", nil, nil},
 		"held":                             {wellknown.TakeoverHeld, adopted, adopted},
+		"held, after an earlier return":    {wellknown.TakeoverHeld, returned, nil},
 		"given back, of what was adopted":  {wellknown.TakeoverGiveBack, adopted, giving},
 		"given back, without a report":     {wellknown.TakeoverGiveBack, nil, giving},
 		"given back, as it was before":     {wellknown.TakeoverGiveBack, returned, returned},

@@ -1,10 +1,12 @@
 package takeover
 
 import (
+	"errors"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/exitcode"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/terminal"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/takeover"
 )
@@ -45,6 +47,9 @@ Afterwards, remove the manager: kubectl delete -k manifests/with-olm, then kubec
 		snapshot, err := target.Snapshot(cmd.Context())
 		if err != nil {
 			return err
+		}
+		if d := snapshot.Unknown(o.decisions.Accepted); d.Blocked != "" {
+			return exitcode.With(exitBlocked, errors.New(d.Blocked))
 		}
 		out := terminal.Stdout(cmd)
 		if err := announce(out, "olm-operator gets its place back", &snapshot, takeover.Undo(o.decisions)); err != nil {
