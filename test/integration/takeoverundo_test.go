@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -113,4 +114,25 @@ func TestTakeoverUndoOfAFailedOperator(t *testing.T) {
 	e.is(takeover.WithOLM)
 	acceptedByOLM(e.env, "operator.v1")
 	same(t, "the label of the failed operator", e.get("other.v1").Labels[wellknown.LabelTakeover], "")
+}
+
+// olm-operator requires the annotations of a CSV in its pods. undo does not restart pods for that before it is accepted.
+func TestTakeoverUndoAfterAnAnnotation(t *testing.T) {
+	for name, annotation := range map[string]string{"the manager's": wellknown.AnnotationProbe, "kubectl apply": corev1.LastAppliedConfigAnnotation} {
+		t.Run(name, func(t *testing.T) {
+			e := newTakeoverEnv(t)
+			e.completes(runCommand...)
+			pods := e.pods()
+			e.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) { c.Annotations[annotation] = wellknown.ProbeHandshake })
+			e.running.rests()
+			p := proxy(e.env, nil)
+			_, err := e.run(p, undoCommand...)
+			same(t, "the exit code", exitcode.Of(e.ctx, err), 2)
+			installtest.Contains(t, err.Error(), e.namespace+"/server ("+annotation+")", "--accept-restarts")
+			none(t, "writes", changes(p))
+			pods.stay(e, "the refused undo")
+			e.completes(slices.Concat(undoCommand, []string{"--accept-restarts"})...)
+			e.returned()
+		})
+	}
 }

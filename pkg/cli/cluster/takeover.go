@@ -136,7 +136,7 @@ func (c TakeoverReader) versions(ctx context.Context, s *takeover.Snapshot) ([]o
 		name := types.NamespacedName{Namespace: csv.Namespace, Name: csv.Name}
 		report, exists := reports[name]
 		s.CSVs = append(s.CSVs, takeover.CSV{
-			NamespacedName: name, Phase: string(csv.Status.Phase), Cause: csvstatus.Explained(csv.Status), Order: takeover.OrderOf(&csv),
+			NamespacedName: name, Annotations: csv.Annotations, Phase: string(csv.Status.Phase), Cause: csvstatus.Explained(csv.Status), Order: takeover.OrderOf(&csv),
 			UnknownLabel: takeover.HasUnknownLabel(&csv), HasRollout: exists, Report: report, HasDeployments: len(csvspec.Deployments(&csv)) > 0,
 		})
 	}

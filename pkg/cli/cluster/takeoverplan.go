@@ -23,6 +23,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/doctor"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/takeover"
+	rollouttakeover "github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/takeover"
 )
 
 // Workloads adds the Deployments of each ClusterServiceVersion, with the PodDisruptionBudgets of their pods.
@@ -46,6 +47,7 @@ func (c TakeoverReader) Workloads(ctx context.Context, s *takeover.Snapshot) err
 			csv.Deployments = append(csv.Deployments, takeover.Deployment{
 				Name: d.Name, Replicas: ptr.Deref(d.Spec.Replicas, 1), Available: d.Status.AvailableReplicas, Recreate: d.Spec.Strategy.Type == appsv1.RecreateDeploymentStrategyType,
 				EditedBy: takeover.EditorsOf(d.ManagedFields, "f:spec"), Budgets: workloads.blocking(d),
+				Lacked: rollouttakeover.LackedAnnotations(csv.Annotations, &d),
 			})
 			csv.Objects = append(csv.Objects, takeover.Object{Kind: takeover.KindDeployment, Namespace: d.Namespace, Name: d.Name})
 		}

@@ -22,6 +22,8 @@ type Options struct {
 	Window *Window
 	// Names are the CSVs that converge changes; none for all.
 	Names []types.NamespacedName
+	// AcceptRestarts lets undo restart pods for annotations of CSVs.
+	AcceptRestarts bool
 	// Accepted are the CSVs for which undo does not wait.
 	Accepted []types.NamespacedName
 }

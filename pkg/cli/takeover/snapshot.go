@@ -87,7 +87,9 @@ func (p *Program) IsAvailable() bool {
 // CSV is one ClusterServiceVersion with what belongs to it.
 type CSV struct {
 	types.NamespacedName
-	Phase string
+	// Annotations are those of the CSV.
+	Annotations map[string]string
+	Phase       string
 	// Cause is the reason and the message of the phase.
 	Cause string
 	Order Order
@@ -138,6 +140,8 @@ type Deployment struct {
 	OtherForm bool
 	// Reverted are the fields of spec that differ from what olm-operator writes, and that the manager writes again at once.
 	Reverted []string
+	// Lacked are the annotations of the CSV that the pod template lacks. olm-operator requires them.
+	Lacked []string
 	// EditedBy are the clients other than olm-operator and the manager that own fields of spec.
 	EditedBy []string
 	// Budgets are the PodDisruptionBudgets of its pods that allow no disruption now.

@@ -19,6 +19,7 @@ func Undo(o Options) NextFunc {
 		}
 		d := first(
 			func() Decision { return s.startedTooEarly(o) },
+			func() Decision { return s.restartsBack(o) },
 			func() Decision { return s.giveBack(o) },
 			func() Decision { return s.releaseDefinitions(o) },
 			func() Decision { return stopped(s.Manager) },
@@ -49,6 +50,29 @@ func (s *Snapshot) startedTooEarly(o Options) Decision {
 	}
 	return blocked("Deployment %s runs, and these ClusterServiceVersions are not given back: %s. olm-operator may replace their pods. %s, then run this command again; or %s",
 		s.OLM, namesOf(early), step, acceptance(early))
+}
+
+// restartsBack blocks undo while a give-back would restart pods.
+func (s *Snapshot) restartsBack(o Options) Decision {
+	if o.AcceptRestarts || s.OLM.Replicas > 0 {
+		return Decision{}
+	}
+	var all []string
+	for _, c := range s.CSVs {
+		if !c.isChanged() || o.accepts(c) {
+			continue
+		}
+		for _, d := range c.Deployments {
+			if d.Replicas > 0 && len(d.Lacked) > 0 {
+				all = append(all, fmt.Sprintf("%s/%s (%s)", c.Namespace, d.Name, strings.Join(d.Lacked, ", ")))
+			}
+		}
+	}
+	if len(all) == 0 {
+		return Decision{}
+	}
+	return blocked("undo would restart the pods of these Deployments: %s. olm-operator requires these annotations of the ClusterServiceVersions in their pods. Remove the annotations from the ClusterServiceVersions; or accept the restarts with --accept-restarts",
+		strings.Join(all, ", "))
 }
 
 // isLeft reports whether the manager still has to give back a CSV. olm-operator does not run.

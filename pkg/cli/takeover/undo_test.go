@@ -119,6 +119,31 @@ func TestUndoOfAHeldDefinition(t *testing.T) {
 	installtest.Contains(t, Undo(accepting("x"))(s, time.Time{}).Wait, "a webhook of a new operator converts")
 }
 
+// undo does not restart pods for annotations of a CSV, unless that is accepted.
+func TestUndoThatRestartsPods(t *testing.T) {
+	for name, test := range map[string]struct {
+		change  func(*CSV)
+		options Options
+		blocked bool
+	}{
+		"adopted":           {func(*CSV) {}, someOptions, true},
+		"restarts accepted": {func(*CSV) {}, Options{Concurrency: 1, AcceptRestarts: true}, false},
+		"the CSV accepted":  {func(*CSV) {}, accepting("a"), false},
+		"no pods":           {func(c *CSV) { c.Deployments[0].Replicas = 0 }, someOptions, false},
+		"never adopted":     {func(c *CSV) { c.Order, c.HasRollout, c.Report = GivenBack, false, Report{} }, someOptions, false},
+		"given back":        {func(c *CSV) { c.Order, c.Report.Form = GivenBack, FormGivenBack }, someOptions, false},
+	} {
+		a := csvNamed("a", Held, FormAdopted)
+		a.Deployments[0].Lacked = []string{"example.com/a"}
+		test.change(&a)
+		d := Undo(test.options)(snapshot(0, 2, a), time.Time{})
+		installtest.Same(t, name+": blocked", test.blocked, d.Blocked != "")
+		if test.blocked {
+			installtest.Contains(t, d.Blocked, "shop/server (example.com/a)", "--accept-restarts")
+		}
+	}
+}
+
 // The report of an earlier return is not that of this one.
 func TestUndoAwaitsAReport(t *testing.T) {
 	s := snapshot(0, 2, csvNamed("a", Held, FormGivenBack), csvNamed("b", GivenBack, FormGivenBack))

@@ -9,6 +9,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
@@ -49,17 +50,19 @@ func (in Input) restarts(spec operatorsv1alpha1.StrategyDeploymentSpec, live *ap
 	if len(csvspec.ServedAPIServices(in.CSV, spec.Name)) > 0 && caHashOf(live) != BundleHash(trust.CABundle) {
 		return true
 	}
-	return lacksAnnotation(in.CSV, live)
+	return len(LackedAnnotations(in.CSV.Annotations, live)) > 0
 }
 
-// lacksAnnotation reports whether a pod template lacks an annotation of the CSV. Requests are removed from the CSV.
-func lacksAnnotation(csv *operatorsv1alpha1.ClusterServiceVersion, live *appsv1.Deployment) bool {
-	for key, value := range csv.Annotations {
+// LackedAnnotations returns the names of the annotations of a CSV that a pod template lacks, sorted. olm-operator requires
+// them. Requests are removed from the CSV.
+func LackedAnnotations(ofCSV map[string]string, live *appsv1.Deployment) []string {
+	var all []string
+	for key, value := range ofCSV {
 		if current, copied := live.Spec.Template.Annotations[key]; !IsRequest(key) && (!copied || current != value) {
-			return true
+			all = append(all, key)
 		}
 	}
-	return false
+	return lists.Sorted(all)
 }
 
 // IsRequest reports whether an annotation of a CSV is a request of an administrator to the manager. olm-operator would copy

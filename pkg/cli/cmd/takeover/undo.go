@@ -27,6 +27,9 @@ olm-operator runs and a ClusterServiceVersion is not given back.
 A ClusterServiceVersion that is not Succeeded keeps the command waiting. The message has the cause. With --accept, the
 command gives it back last, as far as it is, and does not wait for it.
 
+olm-operator requires each annotation of a ClusterServiceVersion in the pods. If one was set since the last rollout of the
+Deployment, its pods restart: the command lists the annotations and changes nothing, unless --accept-restarts is set.
+
 Afterwards, remove the manager: kubectl delete -k manifests/with-olm, then kubectl delete -k manifests/crds.`,
 		Example: `  kubectl webhooks takeover undo
   kubectl webhooks takeover undo --accept shop/operator.v1.0.0`,
@@ -38,6 +41,7 @@ Afterwards, remove the manager: kubectl delete -k manifests/with-olm, then kubec
 	o.addExecution(cmd)
 	addPositive(cmd.Flags(), &o.decisions.OLMReplicas, "olm-replicas", 1, "replicas with which olm-operator starts")
 	addCSVs(cmd.Flags(), &o.decisions.Accepted, "accept", "`NAMESPACE/NAME` of a ClusterServiceVersion that keeps the command waiting: it is given back as far as it is, and olm-operator may replace its pods; may be repeated")
+	cmd.Flags().BoolVar(&o.decisions.AcceptRestarts, "accept-restarts", false, "restart pods that lack an annotation of their ClusterServiceVersion")
 	cmd.Flags().DurationVar(&o.decisions.Settle, "settle", 30*time.Second, "how long olm-operator must be available before the labels are removed")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		target, err := programs.connect()
@@ -50,6 +54,9 @@ Afterwards, remove the manager: kubectl delete -k manifests/with-olm, then kubec
 		}
 		if d := snapshot.Unknown(o.decisions.Accepted); d.Blocked != "" {
 			return exitcode.With(exitBlocked, errors.New(d.Blocked))
+		}
+		if err := target.Workloads(cmd.Context(), &snapshot); err != nil {
+			return err
 		}
 		out := terminal.Stdout(cmd)
 		if err := announce(out, "olm-operator gets its place back", &snapshot, takeover.Undo(o.decisions)); err != nil {
