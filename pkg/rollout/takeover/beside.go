@@ -28,7 +28,7 @@ type Difference struct {
 // the fields again.
 func (in Input) RevertedBeside() (all []Difference) {
 	in.Input.Services = in.serviceNames()
-	in.Input.Delegations = in.usualDelegations()
+	in.Delegations = in.usualDelegations()
 	in.OperatorConditions = true                  // The access to a missing one does not exist.
 	in.Scope.Group = &operatorsv1.OperatorGroup{} // It changes only registrations.
 	desired := render.Objects(in.Input)
