@@ -23,8 +23,8 @@ import (
 	rollouttakeover "github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/takeover"
 )
 
-// reverted returns the Services, Roles, RoleBindings, ClusterRoleBindings and conversions of a ClusterServiceVersion that run changes back. What
-// the user may not read is not checked.
+// reverted returns the Services, Roles, RoleBindings, ClusterRoleBindings and conversions of a ClusterServiceVersion that run
+// changes back. What the user may not read is not checked.
 func (c TakeoverReader) reverted(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, subscription *operatorsv1alpha1.Subscription) (all []takeover.Reverted, notChecked []string, err error) {
 	in := rollouttakeover.Input{Input: render.Input{CSV: csv, Config: subscriptions.ConfigOf(subscription)}}
 	r := revertedReader{namespace: csv.Namespace}
