@@ -1,52 +1,97 @@
 package cluster
 
 import (
-	"bytes"
 	"context"
+	"errors"
 	"fmt"
-	"math"
+	"maps"
 	"net"
+	"net/http"
+	"slices"
 	"strconv"
+	"sync"
 	"time"
 
-	dto "github.com/prometheus/client_model/go"
-	"github.com/prometheus/common/expfmt"
-	"github.com/prometheus/common/model"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
-	"k8s.io/utils/ptr"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/takeover"
 )
 
-// Calls returns the counters of webhook calls of each API server, by its address, and what could not be read.
-func (c TakeoverReader) Calls(ctx context.Context) (servers map[string]takeover.Calls, notChecked []string, err error) {
+// CallCounters reads the counters of webhook calls of API servers. It remembers which of them did not answer.
+type CallCounters struct {
+	*Cluster
+
+	silent map[string]error // why an API server did not answer, by address
+	asked  time.Time        // when each of them was asked
+}
+
+const (
+	// MeasureInterval is the time after which an API server that did not answer is asked again.
+	MeasureInterval = 10 * time.Second
+	// timeoutOfAddress limits the wait for an API server at its own address, which a firewall may not let through.
+	timeoutOfAddress = 3 * time.Second
+	// timeoutOfKubeconfig is longer: this address answers other requests.
+	timeoutOfKubeconfig = MeasureInterval
+)
+
+// Read returns the counters of each API server, and what could not be read. A restarted API server is another one. If
+// API servers do not answer at their own addresses, the address of the kubeconfig is read.
+func (c *CallCounters) Read(ctx context.Context, now time.Time) (servers map[string]takeover.Calls, notChecked []string, err error) {
+	if now.Sub(c.asked) >= MeasureInterval {
+		c.silent, c.asked = map[string]error{}, now
+	}
 	configs, err := c.apiServerConfigs(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	servers = map[string]takeover.Calls{}
-	for address, config := range configs {
-		calls, err := callsOf(ctx, config)
-		if err != nil {
-			notChecked = append(notChecked, fmt.Sprintf("the metrics of the API server at %s, which count failed calls: %v", address, err))
-			continue
+	servers = c.ask(ctx, configs, timeoutOfAddress)
+	if len(servers) == 0 {
+		servers = c.ask(ctx, map[string]*rest.Config{c.Config.Host: c.Config}, timeoutOfKubeconfig)
+		if len(servers) > 0 && len(configs) > 0 {
+			notChecked = append(notChecked, fmt.Sprintf("failed calls of API servers that have not answered at %s, the address of the kubeconfig: behind a load balancer, each reading is that of one API server", c.Config.Host))
 		}
-		servers[address] = calls
+	}
+	for _, address := range slices.Sorted(maps.Keys(c.silent)) {
+		notChecked = append(notChecked, fmt.Sprintf("the metrics of the API server at %s, which count failed calls: %v", address, c.silent[address]))
 	}
 	return servers, notChecked, ctx.Err()
 }
 
-// apiServerConfigs returns a configuration for each API server that the Service kubernetes lists, by its address. A single
-// one is called at the address of the kubeconfig.
-func (c TakeoverReader) apiServerConfigs(ctx context.Context) (map[string]*rest.Config, error) {
-	only := map[string]*rest.Config{c.Config.Host: c.Config}
+// ask returns the counters of the API servers that answer. It asks all of them at the same time, except those that did not
+// answer.
+func (c *CallCounters) ask(ctx context.Context, configs map[string]*rest.Config, timeout time.Duration) map[string]takeover.Calls {
+	servers := map[string]takeover.Calls{}
+	var lock sync.Mutex
+	var asked sync.WaitGroup
+	for address, config := range configs {
+		if c.silent[address] != nil {
+			continue
+		}
+		asked.Go(func() {
+			calls, err := callsOf(ctx, config, timeout)
+			lock.Lock()
+			defer lock.Unlock()
+			if err != nil {
+				c.silent[address] = err
+				return
+			}
+			servers[address+", started at "+calls.Started.Format(time.RFC3339Nano)] = calls
+		})
+	}
+	asked.Wait()
+	return servers
+}
+
+// apiServerConfigs returns a configuration for each API server that the Service kubernetes lists, by its address. It returns
+// none for a single one, which is called at the address of the kubeconfig.
+func (c *CallCounters) apiServerConfigs(ctx context.Context) (map[string]*rest.Config, error) {
 	list, err := c.Kube.DiscoveryV1().EndpointSlices(metav1.NamespaceDefault).List(ctx, metav1.ListOptions{LabelSelector: discoveryv1.LabelServiceName + "=kubernetes"})
 	if apierrors.IsForbidden(err) {
-		return only, nil
+		return nil, nil
 	}
 	if err != nil {
 		return nil, err
@@ -65,127 +110,40 @@ func (c TakeoverReader) apiServerConfigs(ctx context.Context) (map[string]*rest.
 		}
 	}
 	if len(all) < 2 {
-		return only, nil
+		return nil, nil
 	}
 	return all, nil
 }
 
-func callsOf(ctx context.Context, config *rest.Config) (takeover.Calls, error) {
+// callsOf reads the counters of one API server.
+func callsOf(ctx context.Context, config *rest.Config, timeout time.Duration) (takeover.Calls, error) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	config = rest.CopyConfig(config)
+	date := "" // of the answer
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(request *http.Request) (*http.Response, error) {
+			response, err := next.RoundTrip(request)
+			if err == nil {
+				date = response.Header.Get("Date")
+			}
+			return response, err
+		})
+	})
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return takeover.Calls{}, err
 	}
 	text, err := client.CoreV1().RESTClient().Get().AbsPath("/metrics").DoRaw(ctx)
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return takeover.Calls{}, fmt.Errorf("no answer in %s", timeout)
+	}
 	if err != nil {
 		return takeover.Calls{}, err
 	}
-	return parseCalls(text)
-}
-
-// The metrics of API servers that count calls of webhooks.
-const (
-	metricRejections  = "apiserver_admission_webhook_rejection_count"
-	metricFailOpen    = "apiserver_admission_webhook_fail_open_count"
-	metricDuration    = "apiserver_admission_webhook_admission_duration_seconds"
-	metricConversions = "apiserver_conversion_webhook_request_total"
-	metricConverted   = "apiserver_crd_conversion_webhook_duration_seconds"
-	metricUnavailable = "aggregator_unavailable_apiservice_total"
-)
-
-// parseCalls reads the metrics of an API server.
-func parseCalls(text []byte) (takeover.Calls, error) {
-	parser := expfmt.NewTextParser(model.UTF8Validation)
-	families, err := parser.TextToMetricFamilies(bytes.NewReader(text))
-	if err != nil {
-		return takeover.Calls{}, err
+	calls, err := parseCalls(text)
+	if at, unread := http.ParseTime(date); unread == nil && err == nil {
+		calls.Read = at
 	}
-	calls := takeover.Calls{Failed: map[string]float64{}, Count: map[string]float64{}, Seconds: map[string]float64{}, Within: map[string]map[float64]float64{}}
-	for _, m := range families[metricRejections].GetMetric() {
-		if labelOf(m, "error_type") != "no_error" { // The webhook answered, and refused the request.
-			calls.Failed[labelOf(m, "name")] += m.GetCounter().GetValue()
-		}
-	}
-	for _, m := range families[metricFailOpen].GetMetric() {
-		calls.Failed[labelOf(m, "name")] += m.GetCounter().GetValue()
-	}
-	for _, m := range families[metricUnavailable].GetMetric() {
-		calls.Failed["APIService "+labelOf(m, "name")] += m.GetCounter().GetValue()
-	}
-	for _, m := range families[metricConversions].GetMetric() {
-		if labelOf(m, "result") == "failure" {
-			calls.Failed["conversion"] += m.GetCounter().GetValue()
-		}
-	}
-	for _, m := range families[metricDuration].GetMetric() {
-		addDurations(calls, labelOf(m, "name"), m.GetHistogram())
-	}
-	for _, m := range families[metricConverted].GetMetric() {
-		addDurations(calls, conversionOf(labelOf(m, "crd_name")), m.GetHistogram())
-	}
-	return calls, nil
-}
-
-// conversionOf names the conversion webhook of a definition.
-func conversionOf(crd string) string { return "conversion of " + crd }
-
-func addDurations(calls takeover.Calls, webhook string, h *dto.Histogram) {
-	calls.Count[webhook] += float64(h.GetSampleCount())
-	calls.Seconds[webhook] += h.GetSampleSum()
-	if calls.Within[webhook] == nil {
-		calls.Within[webhook] = map[float64]float64{}
-	}
-	for _, b := range h.GetBucket() {
-		if !math.IsInf(b.GetUpperBound(), 1) {
-			calls.Within[webhook][b.GetUpperBound()] += float64(b.GetCumulativeCount())
-		}
-	}
-}
-
-// timeoutOfConversions is that of API servers. It cannot be changed.
-const timeoutOfConversions = 30 * time.Second
-
-// Timeouts returns the timeouts of calls, by webhook as in Calls. If several webhooks have a name, it is the shortest.
-func (c TakeoverReader) Timeouts(ctx context.Context) (map[string]time.Duration, error) {
-	all := map[string]time.Duration{}
-	add := func(webhook string, seconds *int32) {
-		timeout := time.Duration(ptr.Deref(seconds, 10)) * time.Second
-		if known, exists := all[webhook]; !exists || timeout < known {
-			all[webhook] = timeout
-		}
-	}
-	validating, err := c.Kube.AdmissionregistrationV1().ValidatingWebhookConfigurations().List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return nil, err
-	}
-	for _, item := range validating.Items {
-		for _, w := range item.Webhooks {
-			add(w.Name, w.TimeoutSeconds)
-		}
-	}
-	mutating, err := c.Kube.AdmissionregistrationV1().MutatingWebhookConfigurations().List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return nil, err
-	}
-	for _, item := range mutating.Items {
-		for _, w := range item.Webhooks {
-			add(w.Name, w.TimeoutSeconds)
-		}
-	}
-	definitions, err := c.Metadata.Resource(Definitions).List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return nil, err
-	}
-	for _, crd := range definitions.Items {
-		all[conversionOf(crd.Name)] = timeoutOfConversions
-	}
-	return all, nil
-}
-
-func labelOf(m *dto.Metric, name string) string {
-	for _, pair := range m.GetLabel() {
-		if pair.GetName() == name {
-			return pair.GetValue()
-		}
-	}
-	return ""
+	return calls, err
 }

@@ -1,37 +1,114 @@
 package cluster
 
 import (
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/takeover"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/rest"
+
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
-// A refusal by a webhook is no failed call. A request that passes although its webhook did not answer is one.
-func TestParseCalls(t *testing.T) {
-	got, err := parseCalls([]byte(`# TYPE apiserver_admission_webhook_rejection_count counter
-apiserver_admission_webhook_rejection_count{error_type="calling_webhook_error",name="v.example.com",operation="CREATE",rejection_code="0",type="validating"} 2
-apiserver_admission_webhook_rejection_count{error_type="no_error",name="v.example.com",operation="CREATE",rejection_code="403",type="validating"} 5
-# TYPE apiserver_admission_webhook_fail_open_count counter
-apiserver_admission_webhook_fail_open_count{name="m.example.com",type="admit"} 3
-# TYPE apiserver_conversion_webhook_request_total counter
-apiserver_conversion_webhook_request_total{failure_type="",result="success"} 7
-apiserver_conversion_webhook_request_total{failure_type="conversion_webhook_call_failure",result="failure"} 1
-# TYPE apiserver_admission_webhook_admission_duration_seconds histogram
-apiserver_admission_webhook_admission_duration_seconds_bucket{name="v.example.com",operation="CREATE",rejected="false",type="validating",le="0.5"} 3
-apiserver_admission_webhook_admission_duration_seconds_bucket{name="v.example.com",operation="CREATE",rejected="false",type="validating",le="+Inf"} 4
-apiserver_admission_webhook_admission_duration_seconds_sum{name="v.example.com",operation="CREATE",rejected="false",type="validating"} 0.5
-apiserver_admission_webhook_admission_duration_seconds_count{name="v.example.com",operation="CREATE",rejected="false",type="validating"} 4
-# TYPE apiserver_crd_conversion_webhook_duration_seconds histogram
-apiserver_crd_conversion_webhook_duration_seconds_bucket{crd_name="a.example.com",from_version="v1",succeeded="true",to_version="v2",le="8.192"} 5
-apiserver_crd_conversion_webhook_duration_seconds_bucket{crd_name="a.example.com",from_version="v1",succeeded="true",to_version="v2",le="+Inf"} 6
-apiserver_crd_conversion_webhook_duration_seconds_sum{crd_name="a.example.com",from_version="v1",succeeded="true",to_version="v2"} 1
-apiserver_crd_conversion_webhook_duration_seconds_count{crd_name="a.example.com",from_version="v1",succeeded="true",to_version="v2"} 6
-`))
+// metricsServer answers with a status, and counts the requests.
+func metricsServer(t *testing.T, status int) (server *httptest.Server, requests *atomic.Int32) {
+	t.Helper()
+	requests = &atomic.Int32{}
+	server = httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		requests.Add(1)
+		w.WriteHeader(status)
+		_, _ = w.Write([]byte("# TYPE process_start_time_seconds gauge\nprocess_start_time_seconds 1000\n"))
+	}))
+	t.Cleanup(server.Close)
+	return server, requests
+}
+
+// silentAddress accepts connections and never answers, as a firewall in front of API servers.
+func silentAddress(t *testing.T) string {
+	t.Helper()
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	installtest.Must(t, err)
-	installtest.Same(t, "calls", takeover.Calls{
-		Failed: map[string]float64{"v.example.com": 2, "m.example.com": 3, "conversion": 1},
-		Count:  map[string]float64{"v.example.com": 4, "conversion of a.example.com": 6}, Seconds: map[string]float64{"v.example.com": 0.5, "conversion of a.example.com": 1},
-		Within: map[string]map[float64]float64{"v.example.com": {0.5: 3}, "conversion of a.example.com": {8.192: 5}},
-	}, got)
+	t.Cleanup(func() { l.Close() })
+	return l.Addr().String()
+}
+
+// countersAt are those of a cluster whose Service kubernetes lists addresses.
+func countersAt(kubeconfig string, addresses ...string) *CallCounters {
+	var slices []runtime.Object
+	for _, address := range addresses {
+		host, port, _ := net.SplitHostPort(address)
+		number, _ := strconv.Atoi(port)
+		slices = append(slices, &discoveryv1.EndpointSlice{
+			ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: "kubernetes" + port, Labels: map[string]string{discoveryv1.LabelServiceName: "kubernetes"}},
+			Endpoints:  []discoveryv1.Endpoint{{Addresses: []string{host}}}, Ports: []discoveryv1.EndpointPort{{Port: new(int32(number))}},
+		})
+	}
+	config := &rest.Config{Host: kubeconfig, TLSClientConfig: rest.TLSClientConfig{Insecure: true}}
+	return &CallCounters{Cluster: &Cluster{Config: config, Kube: fake.NewClientset(slices...)}}
+}
+
+func addressOf(server *httptest.Server) string { return server.Listener.Addr().String() }
+
+// API servers that do not answer at their own addresses are waited for once, all at the same time. The kubeconfig has the
+// address of a load balancer.
+func TestCallsBehindALoadBalancer(t *testing.T) {
+	balancer, _ := metricsServer(t, http.StatusOK)
+	c := countersAt(balancer.URL, silentAddress(t), silentAddress(t), silentAddress(t))
+	now := time.Unix(5000, 0)
+	for _, limit := range []time.Duration{timeoutOfAddress + 2*time.Second, 2 * time.Second} {
+		started := time.Now()
+		servers, notChecked, err := c.Read(t.Context(), now)
+		installtest.Must(t, err)
+		if took := time.Since(started); took > limit {
+			t.Errorf("the reading took %s", took)
+		}
+		installtest.Same(t, "API servers", 1, len(servers))
+		for name, calls := range servers {
+			installtest.Contains(t, name, balancer.URL+", started at 1970-01-01T")
+			installtest.Same(t, "it has the time of the answer", false, calls.Read.IsZero())
+		}
+		installtest.Same(t, "lines about what was not checked", 4, len(notChecked))
+		installtest.Contains(t, strings.Join(notChecked, "\n"), balancer.URL+", the address of the kubeconfig", "no answer in 3s")
+		now = now.Add(time.Second)
+	}
+}
+
+// An API server that did not answer is asked again after the interval. The others are asked each time.
+func TestCallsOfAServerThatFails(t *testing.T) {
+	balancer, atBalancer := metricsServer(t, http.StatusOK)
+	serving, atServing := metricsServer(t, http.StatusOK)
+	failing, atFailing := metricsServer(t, http.StatusServiceUnavailable)
+	c := countersAt(balancer.URL, addressOf(serving), addressOf(failing))
+	for _, after := range []time.Duration{0, time.Second, MeasureInterval} {
+		servers, notChecked, err := c.Read(t.Context(), time.Unix(5000, 0).Add(after))
+		installtest.Must(t, err)
+		installtest.Same(t, "API servers", 1, len(servers))
+		installtest.Same(t, "lines about what was not checked", 1, len(notChecked))
+		installtest.Contains(t, notChecked[0], addressOf(failing))
+	}
+	installtest.Same(t, "requests to the one that serves", 3, atServing.Load())
+	installtest.Same(t, "requests to the one that fails", 2, atFailing.Load())
+	installtest.Same(t, "requests to the address of the kubeconfig", 0, atBalancer.Load())
+}
+
+// Without any answer, no call is counted.
+func TestCallsOfNoServer(t *testing.T) {
+	forbidden, requests := metricsServer(t, http.StatusForbidden)
+	c := countersAt(forbidden.URL)
+	for range 2 {
+		servers, notChecked, err := c.Read(t.Context(), time.Unix(5000, 0))
+		installtest.Must(t, err)
+		installtest.Same(t, "API servers", 0, len(servers))
+		installtest.Same(t, "lines about what was not checked", 1, len(notChecked))
+	}
+	installtest.Same(t, "requests", 1, requests.Load())
 }

@@ -152,6 +152,34 @@ func TestWatcherOfAnotherServer(t *testing.T) {
 	installtest.Same(t, "since the server is known", []string{"2 calls of webhook v failed"}, w.Failures(both(2, 7)))
 }
 
+// The start of its process identifies an API server behind a load balancer, and its name has it. One that started after the
+// first reading counts from 0. What an older one counted before it was read is not known.
+func TestWatcherBehindALoadBalancer(t *testing.T) {
+	begin := time.Unix(1000, 0)
+	const clock = -time.Hour // of the API servers
+	reading := func(at int, server string, started int, failed float64) Reading {
+		now := begin.Add(time.Duration(at) * time.Second)
+		return Reading{At: now, Servers: map[string]Calls{server: {
+			Started: begin.Add(time.Duration(started)*time.Second + clock), Read: now.Add(clock), Failed: map[string]float64{"v": failed},
+		}}}
+	}
+	w := NewWatcher(reading(0, "a", -500, 7), reading(10, "b", -400, 3), nil)
+	for _, test := range []struct {
+		name string
+		now  Reading
+		want []string
+	}{
+		{"the first answer of an old one", reading(20, "c", -300, 9), nil},
+		{"an answer without a change", reading(30, "a", -500, 7), nil},
+		{"an answer with a change", reading(40, "b", -400, 5), []string{"2 calls of webhook v failed"}},
+		{"the first answer of a new one", reading(50, "d", 30, 4), []string{"4 calls of webhook v failed"}},
+		{"one that started just before the first reading", reading(60, "e", -1, 6), nil},
+		{"the old one again", reading(70, "c", -300, 10), []string{"1 calls of webhook v failed"}},
+	} {
+		installtest.Same(t, test.name, test.want, w.Failures(test.now))
+	}
+}
+
 func TestSlowest(t *testing.T) {
 	before := Reading{Servers: map[string]Calls{"a": {Count: map[string]float64{"v": 1}, Seconds: map[string]float64{"v": 1}}}}
 	after := Reading{Servers: map[string]Calls{"a": {Count: map[string]float64{"v": 3, "m": 1}, Seconds: map[string]float64{"v": 2, "m": 3}}}}

@@ -84,6 +84,9 @@ func (o *convergeOptions) converge(cmd *cobra.Command, target *target) error {
 		return err
 	}
 	out := terminal.Stdout(cmd)
+	if err := target.announceMeasurement(cmd.Context(), out); err != nil {
+		return err
+	}
 	at := o.decisions
 	at.Window = nil // The prediction is for the time when the window is open.
 	if err := announce(out, "Pods of these ClusterServiceVersions restart once", &snapshot, takeover.NextConverge(at)); err != nil {

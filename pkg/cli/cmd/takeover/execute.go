@@ -35,6 +35,7 @@ type execution struct {
 	next     takeover.NextFunc
 	measured *measurement
 
+	pending bool      // whether the last decision needs a measurement first
 	ordered time.Time // when a CSV was ordered last
 	waiting string    // what the last decision waited for
 	since   time.Time // since when
@@ -71,8 +72,27 @@ func (t *target) execute(ctx context.Context, o options, out output.Writer, next
 	}
 }
 
-// step does what is next, and returns it.
+// step does what is next, and returns it. A measurement may take long. So it precedes the reading of the cluster from which
+// a write follows, and that the command is done.
 func (e *execution) step(ctx context.Context) (takeover.Decision, error) {
+	measured := e.measured.isDue() || e.pending
+	if measured {
+		if err := e.measured.check(ctx); err != nil {
+			return takeover.Decision{}, err
+		}
+	}
+	d, err := e.decide(ctx)
+	if err != nil {
+		return takeover.Decision{}, err
+	}
+	if e.pending = (len(d.Writes) > 0 || d.Done) && !measured; e.pending {
+		return takeover.Decision{}, nil
+	}
+	return d, e.carryOut(ctx, d)
+}
+
+// decide returns what is next.
+func (e *execution) decide(ctx context.Context) (takeover.Decision, error) {
 	snapshot, err := e.Snapshot(ctx)
 	if err != nil {
 		return takeover.Decision{}, err
@@ -81,21 +101,21 @@ func (e *execution) step(ctx context.Context) (takeover.Decision, error) {
 		return takeover.Decision{}, err
 	}
 	now := time.Now()
-	d := takeover.Paced(e.next(&snapshot, now), e.ordered, now, e.pace)
-	if err := e.measured.check(ctx, len(d.Writes) > 0 || d.Done); err != nil {
-		return d, err
-	}
+	return takeover.Paced(e.next(&snapshot, now), e.ordered, now, e.pace), nil
+}
+
+func (e *execution) carryOut(ctx context.Context, d takeover.Decision) error {
 	switch {
 	case d.Blocked != "":
-		return d, exitcode.With(exitBlocked, errors.New(d.Blocked))
+		return exitcode.With(exitBlocked, errors.New(d.Blocked))
 	case d.Done:
 		e.progress.Print(terminal.Progress{Line: fmt.Sprintf("done: %d of %d ClusterServiceVersions", d.Finished, d.All), Done: d.Finished, All: d.All, Final: true})
 		e.measured.print()
-		return d, nil
+		return nil
 	case d.Wait != "":
-		return d, e.wait(d)
+		return e.wait(d)
 	default:
-		return d, e.write(ctx, d.Writes)
+		return e.write(ctx, d.Writes)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cluster"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/output"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/takeover"
 )
@@ -18,11 +19,9 @@ type measurement struct {
 	out     output.Writer
 	watcher *takeover.Watcher
 	read    time.Time
+	counted bool     // whether the metrics of an API server were read
 	missing []string // what the last reading did not contain
 }
-
-// measureInterval is the longest time between two readings of the metrics and of the registrations.
-const measureInterval = 10 * time.Second
 
 // begin finds the webhooks whose calls fail before the first change.
 func (m *measurement) begin(ctx context.Context, observe time.Duration) error {
@@ -47,11 +46,11 @@ func (m *measurement) begin(ctx context.Context, observe time.Duration) error {
 	return nil
 }
 
+// isDue reports whether the metrics and the registrations have to be read again, even if the command only waits.
+func (m *measurement) isDue() bool { return time.Since(m.read) >= cluster.MeasureInterval }
+
 // check returns an error if calls fail, or more calls are slow, than before the first change.
-func (m *measurement) check(ctx context.Context, now bool) error {
-	if !now && time.Since(m.read) < measureInterval {
-		return nil
-	}
+func (m *measurement) check(ctx context.Context) error {
 	reading, err := m.reading(ctx)
 	if err != nil {
 		return err
@@ -65,10 +64,12 @@ func (m *measurement) check(ctx context.Context, now bool) error {
 
 // reading prints what it does not contain, when that changes.
 func (m *measurement) reading(ctx context.Context) (takeover.Reading, error) {
-	servers, notChecked, err := m.Calls(ctx)
+	now := time.Now()
+	servers, notChecked, err := m.calls.Read(ctx, now)
 	if err != nil {
 		return takeover.Reading{}, err
 	}
+	m.counted = m.counted || len(servers) > 0
 	snapshot, err := m.Snapshot(ctx)
 	if err != nil {
 		return takeover.Reading{}, err
@@ -78,7 +79,7 @@ func (m *measurement) reading(ctx context.Context) (takeover.Reading, error) {
 	}
 	more, err := m.Registrations(ctx, &snapshot, time.Now())
 	m.report(append(notChecked, more...))
-	return takeover.Reading{Servers: servers, Problems: takeover.ProblemsOf(&snapshot)}, err
+	return takeover.Reading{At: now, Servers: servers, Problems: takeover.ProblemsOf(&snapshot)}, err
 }
 
 func (m *measurement) report(notChecked []string) {
@@ -93,9 +94,34 @@ func (m *measurement) report(notChecked []string) {
 // print writes what was measured.
 func (m *measurement) print() {
 	webhook, mean, calls := m.watcher.Slowest()
+	if !m.counted {
+		m.out.Printf("calls of webhooks: not counted\n")
+		return
+	}
 	if webhook == "" {
 		m.out.Printf("calls of webhooks: none counted, none failed\n")
 		return
 	}
 	m.out.Printf("calls of webhooks: %.0f, none failed that did not fail before; slowest: %s, %.3f s on average\n", calls, webhook, mean)
+}
+
+// notMeasured is what a command and its plan say if no call can be counted.
+const notMeasured = "failed calls of webhooks: the metrics of no API server can be read, so failed and slow calls do not stop the command. It only dials the pods"
+
+// unmeasured returns what keeps failed calls from being counted.
+func (t *target) unmeasured(ctx context.Context) (notChecked []string, err error) {
+	servers, notChecked, err := t.calls.Read(ctx, time.Now())
+	if len(servers) == 0 {
+		notChecked = append([]string{notMeasured}, notChecked...)
+	}
+	return notChecked, err
+}
+
+// announceMeasurement prints that failed calls cannot be counted.
+func (t *target) announceMeasurement(ctx context.Context, out output.Writer) error {
+	notChecked, err := t.unmeasured(ctx)
+	if slices.Contains(notChecked, notMeasured) {
+		out.Printf("Not measured: %s\n", notMeasured)
+	}
+	return err
 }

@@ -3,6 +3,7 @@ package takeover
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -78,5 +79,9 @@ func (t *target) plan(ctx context.Context, o options) (takeover.Plan, error) {
 	if err := t.Access(ctx, &snapshot); err != nil {
 		return takeover.Plan{}, err
 	}
-	return takeover.PlanOf(&snapshot, o.decisions, o.acceptEdits, o.pace, append(notChecked, unread...)), nil
+	unmeasured, err := t.unmeasured(ctx)
+	if err != nil {
+		return takeover.Plan{}, err
+	}
+	return takeover.PlanOf(&snapshot, o.decisions, o.acceptEdits, o.pace, slices.Concat(unmeasured, notChecked, unread)), nil
 }

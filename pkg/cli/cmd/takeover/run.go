@@ -43,6 +43,9 @@ Exit codes: 0 done; 2 something blocks the takeover; 1 failed; 130 interrupted.`
 			takeover.PrintBlockers(out, plan.Blockers)
 			return err
 		}
+		if err := target.announceMeasurement(cmd.Context(), out); err != nil {
+			return err
+		}
 		out.Printf("The manager takes the place of olm-operator: %s. Estimated time: %s\n", plan.Title(), time.Duration(plan.EstimateSeconds)*time.Second)
 		if err := terminal.Confirm(cmd, out, o.yes, "Continue?"); err != nil {
 			return err

@@ -42,7 +42,11 @@ func newPrograms(cmd *cobra.Command) *programs {
 }
 
 // target reads and writes the state of a takeover.
-type target struct{ cluster.TakeoverReader }
+type target struct {
+	cluster.TakeoverReader
+
+	calls *cluster.CallCounters
+}
 
 func (p *programs) connect() (*target, error) {
 	c, err := p.connection.Connect()
@@ -51,5 +55,5 @@ func (p *programs) connect() (*target, error) {
 	}
 	return &target{cluster.TakeoverReader{
 		Cluster: c, Manager: types.NamespacedName{Namespace: *p.connection.Namespace, Name: p.deployment}, OLMNamespace: p.olmNamespace, OLMVersion: p.olmVersion,
-	}}, nil
+	}, &cluster.CallCounters{Cluster: c}}, nil
 }

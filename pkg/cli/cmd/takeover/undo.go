@@ -59,6 +59,9 @@ Afterwards, remove the manager: kubectl delete -k manifests/with-olm, then kubec
 			return err
 		}
 		out := terminal.Stdout(cmd)
+		if err := target.announceMeasurement(cmd.Context(), out); err != nil {
+			return err
+		}
 		if err := announce(out, "olm-operator gets its place back", &snapshot, takeover.Undo(o.decisions)); err != nil {
 			return err
 		}
