@@ -320,33 +320,35 @@ func (i identities) stay(e *takeoverEnv, what string) {
 	same(e.T, "the certificate after "+what, now.serving, i.serving)
 }
 
+// blockedBy requires that plan and run end because of a blocker, and write nothing.
+func (e *takeoverEnv) blockedBy(code string) {
+	e.Helper()
+	for _, command := range []string{"plan", "run"} {
+		p := proxy(e.env, nil)
+		out, err := e.run(p, command)
+		installtest.Contains(e.T, out, code)
+		same(e.T, "the exit code of "+command, exitcode.Of(e.ctx, err), 2)
+		none(e.T, "writes of "+command, changes(p))
+	}
+}
+
 // What blocks a takeover is found before anything is changed.
 func TestTakeoverCommandIsBlocked(t *testing.T) {
 	e := newTakeoverEnv(t)
-	blockedBy := func(code string) {
-		t.Helper()
-		for _, command := range []string{"plan", "run"} {
-			p := proxy(e.env, nil)
-			out, err := e.run(p, command)
-			installtest.Contains(t, out, code)
-			same(t, "the exit code of "+command, exitcode.Of(e.ctx, err), 2)
-			none(t, "writes of "+command, changes(p))
-		}
-	}
 	scaled := func(name string, replicas int) {
 		t.Helper()
 		kube.Patch(e, e.kube.AppsV1().Deployments(e.namespace), name, types.MergePatchType, fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, replicas))
 	}
 	scaled(managerName, 1)
-	blockedBy("TwoManagers")
+	e.blockedBy("TwoManagers")
 	scaled(managerName, 0)
 	slice := kube.Get(e, e.kube.DiscoveryV1().EndpointSlices(e.namespace), "server-service")
 	e.must(e.kube.DiscoveryV1().EndpointSlices(e.namespace).Delete(e.ctx, slice.Name, metav1.DeleteOptions{}))
-	blockedBy("WebhookNotServing")
+	e.blockedBy("WebhookNotServing")
 	slice.ResourceVersion = ""
 	kube.Create(e, e.kube.DiscoveryV1().EndpointSlices(e.namespace), slice)
 	kube.Patch(e, e.kube.AppsV1().Deployments(e.namespace), olmOperator, types.MergePatchType, []byte(`{"metadata":{"annotations":{"include.release.openshift.io/self-managed-high-availability":"true"}}}`))
-	blockedBy("OLMScaledByOthers")
+	e.blockedBy("OLMScaledByOthers")
 	kube.Patch(e, e.kube.AppsV1().Deployments(e.namespace), olmOperator, types.MergePatchType, []byte(`{"metadata":{"annotations":null}}`))
 	patched := func(name, by string, kind types.PatchType, patch string) {
 		t.Helper()
@@ -356,13 +358,13 @@ func TestTakeoverCommandIsBlocked(t *testing.T) {
 	patched("server", "kubectl-rollout", types.StrategicMergePatchType, `{"spec":{"template":{"metadata":{"annotations":{"kubectl.kubernetes.io/restartedAt":"2026-01-01T00:00:00Z"}}}}}`)
 	e.plan() // a restart does not block it
 	patched("plain", "kubectl-edit", types.JSONPatchType, `[{"op":"remove","path":"/spec/template/spec/containers/0/env"}]`)
-	blockedBy("HandEdited")
+	e.blockedBy("HandEdited")
 	patched("plain", olmWriter, types.MergePatchType, `{"spec":{"template":{"spec":{"containers":[{"name":"server","image":"example.com/server:1","env":[{"name":"OPERATOR_CONDITION_NAME","value":"other.v1"}]}]}}}}`)
 	e.plan()
 	patched("server", "kubectl-edit", types.MergePatchType, `{"spec":{"minReadySeconds":1}}`)
-	blockedBy("HandEdited")
+	e.blockedBy("HandEdited")
 	kube.Patch(e, e.kube.AppsV1().Deployments(e.namespace), "operator", types.MergePatchType, []byte(`{"metadata":{"labels":{"olm.deployment-spec-hash":"other"}}}`))
-	blockedBy("OtherForm")
+	e.blockedBy("OtherForm")
 }
 
 // plan returns what takeover plan predicts for run.

@@ -2,6 +2,7 @@ package integration
 
 import (
 	"net/http"
+	"path"
 	"strings"
 	"testing"
 
@@ -10,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/takeover"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
@@ -36,6 +38,32 @@ func TestTakeoverCommandStopsAtAFailedCall(t *testing.T) {
 	all := changes(p)
 	installtest.Contains(t, all[len(all)-1], olmOperator+"/scale")
 	same(t, "replicas of the manager", e.replicas(managerName), 0)
+}
+
+// The command decides by what it reads after a measurement, which may take long. Here olm-operator is started while the
+// metrics are read: the manager does not start next to it.
+func TestTakeoverCommandDecidesAfterTheMeasurement(t *testing.T) {
+	e := newTakeoverEnv(t)
+	config := cluster.Config()
+	started := 0
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(r *http.Request) (*http.Response, error) {
+			if strings.HasSuffix(r.URL.Path, "/metrics") && started == 0 && e.replicas(olmOperator) == 0 {
+				started++
+				kube.Patch(e, e.kube.AppsV1().Deployments(e.namespace), olmOperator, types.MergePatchType, []byte(`{"spec":{"replicas":1}}`))
+			}
+			return next.RoundTrip(r)
+		})
+	})
+	p := installtest.OrPanic(kube.NewProxy(config, nil))
+	e.Cleanup(p.Close)
+	out, err := e.run(p, runCommand...)
+	if err != nil {
+		t.Errorf("run does not stop olm-operator again: %v\n%s", err, out)
+	}
+	same(t, "measurements in which olm-operator was started", started, 1)
+	scaled := lists.FilterMap(changes(p), func(w string) (string, bool) { return path.Base(path.Dir(w)), strings.HasSuffix(w, "/scale") })
+	same(t, "Deployments that run scales", scaled, []string{olmOperator, olmOperator, managerName})
 }
 
 // failingWebhook registers a webhook for labelled ConfigMaps of the namespace. No server answers its calls.

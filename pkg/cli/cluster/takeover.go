@@ -69,7 +69,7 @@ func (c TakeoverReader) programs(ctx context.Context, s *takeover.Snapshot) erro
 		if s.OLM, err = c.program(ctx, &found.Items[0]); err != nil {
 			return err
 		}
-		if s.OLM.ScaledBy, err = c.scaledBy(ctx, &found.Items[0]); err != nil {
+		if s.OLM.ScaledBy, err = c.olmScaledBy(ctx, s, &found.Items[0]); err != nil {
 			return err
 		}
 	}
@@ -87,8 +87,11 @@ func (c TakeoverReader) programs(ctx context.Context, s *takeover.Snapshot) erro
 	if err != nil {
 		return utilerrors.FilterOut(err, apierrors.IsNotFound)
 	}
-	s.Manager, err = c.program(ctx, own)
-	return err
+	if s.Manager, err = c.program(ctx, own); err != nil {
+		return err
+	}
+	s.Manager.ScaledBy = appliedBy(own)
+	return nil
 }
 
 func (c TakeoverReader) program(ctx context.Context, d *appsv1.Deployment) (*takeover.Program, error) {

@@ -15,6 +15,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/subscriptions"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 	rollouttakeover "github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/takeover"
 )
 
@@ -56,12 +57,25 @@ func (c TakeoverReader) formsOf(ctx context.Context, csv *operatorsv1alpha1.Clus
 			d.OtherForm, d.Reverted = formOf(csv, subscription, &deployments.Items[at])
 		}
 	}
-	if to.Reverted, notChecked, err = c.reverted(ctx, csv, subscription); err != nil {
+	in, notChecked, err := c.beside(ctx, csv, subscription)
+	if err != nil {
 		return nil, err
 	}
-	live, err := c.live(ctx, csv, deployments.Items)
+	to.Reverted = lists.Map(in.RevertedBeside(), func(d rollouttakeover.Difference) takeover.Reverted {
+		return takeover.Reverted{Object: objectOf(d), Fields: d.Fields}
+	})
+	live, unread, err := c.live(ctx, csv, deployments.Items)
+	for _, d := range to.Deployments {
+		if d.OtherForm {
+			live.OwnForm = append(live.OwnForm, lists.Map(in.ManagersBeside(d.Name), objectOf)...)
+		}
+	}
 	to.Changes = takeover.ChangesOf(live)
-	return notChecked, err
+	return append(notChecked, unread...), err
+}
+
+func objectOf(d rollouttakeover.Difference) takeover.Object {
+	return takeover.Object{Kind: drift.KindOf(d.Object), Namespace: d.Object.GetNamespace(), Name: d.Object.GetName()}
 }
 
 // formOf reports whether a Deployment is neither what olm-operator makes of it, nor in the manager's form, and which fields

@@ -38,6 +38,7 @@ func (c TakeoverReader) Workloads(ctx context.Context, s *takeover.Snapshot) err
 				return err
 			}
 			byNamespace[csv.Namespace] = workloads
+			s.NotChecked = append(s.NotChecked, workloads.unread...)
 		}
 		csv.Deployments, csv.Objects, csv.BudgetsUnread = nil, nil, workloads.budgetsUnread
 		for _, d := range workloads.deployments {
@@ -113,6 +114,8 @@ type namespaceWorkloads struct {
 	budgets     []policyv1.PodDisruptionBudget
 	// budgetsUnread is set if the user may not list the budgets.
 	budgetsUnread bool
+	// unread are the other kinds that the user may not list.
+	unread []string
 }
 
 type ownedObject struct {
@@ -131,6 +134,7 @@ func (c TakeoverReader) namespaceWorkloads(ctx context.Context, namespace string
 	for _, kind := range []struct{ resource, kind string }{{"services", kindService}, {"secrets", "Secret"}} {
 		list, err := c.Metadata.Resource(corev1.SchemeGroupVersion.WithResource(kind.resource)).Namespace(namespace).List(ctx, metav1.ListOptions{})
 		if apierrors.IsForbidden(err) {
+			w.unread = append(w.unread, unreadIn(namespace, kind.resource))
 			continue
 		}
 		if err != nil {

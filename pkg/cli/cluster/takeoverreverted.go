@@ -14,19 +14,17 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/takeover"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/permissions"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/subscriptions"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 	rollouttakeover "github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/takeover"
 )
 
-// reverted returns the Services, Roles, RoleBindings, ClusterRoleBindings and conversions of a ClusterServiceVersion that run
-// changes back. What the user may not read is not checked.
-func (c TakeoverReader) reverted(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, subscription *operatorsv1alpha1.Subscription) (all []takeover.Reverted, notChecked []string, err error) {
-	in := rollouttakeover.Input{Input: render.Input{CSV: csv, Config: subscriptions.ConfigOf(subscription)}}
+// beside reads the Services, Roles, RoleBindings, ClusterRoleBindings and conversions next to the Deployments of a
+// ClusterServiceVersion. notChecked is what the user may not read.
+func (c TakeoverReader) beside(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, subscription *operatorsv1alpha1.Subscription) (in rollouttakeover.Input, notChecked []string, err error) {
+	in = rollouttakeover.Input{Input: render.Input{CSV: csv, Config: subscriptions.ConfigOf(subscription)}}
 	r := revertedReader{namespace: csv.Namespace}
 	services, err := c.Kube.CoreV1().Services(csv.Namespace).List(ctx, metav1.ListOptions{})
 	if r.read("services", err) {
@@ -48,10 +46,7 @@ func (c TakeoverReader) reverted(ctx context.Context, csv *operatorsv1alpha1.Clu
 	if r.read("customresourcedefinitions", err) {
 		in.Definitions = byName(definitions)
 	}
-	all = lists.Map(in.RevertedBeside(), func(d rollouttakeover.Difference) takeover.Reverted {
-		return takeover.Reverted{Object: takeover.Object{Kind: drift.KindOf(d.Object), Namespace: d.Object.GetNamespace(), Name: d.Object.GetName()}, Fields: d.Fields}
-	})
-	return all, r.notChecked, errors.Join(r.errs...)
+	return in, r.notChecked, errors.Join(r.errs...)
 }
 
 // delegations returns the existing bindings of the servers of APIServices of a ClusterServiceVersion.

@@ -12,15 +12,17 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/takeover"
 )
 
 var clusterVersions = schema.GroupVersionResource{Group: "config.openshift.io", Version: "v1", Resource: "clusterversions"}
 
-// scaledBy returns the client that would revert a change of the replicas of a Deployment; empty if there is none.
-func (c TakeoverReader) scaledBy(ctx context.Context, d *appsv1.Deployment) (string, error) {
-	overridden, exists, err := c.overridden(ctx, d)
+// olmScaledBy returns the client that would start olm-operator again; empty if there is none.
+func (c TakeoverReader) olmScaledBy(ctx context.Context, s *takeover.Snapshot, d *appsv1.Deployment) (string, error) {
+	overridden, exists, err := c.overridden(ctx, s, d)
 	switch {
 	case err != nil:
 		return "", err
@@ -30,16 +32,34 @@ func (c TakeoverReader) scaledBy(ctx context.Context, d *appsv1.Deployment) (str
 	if !overridden && slices.ContainsFunc(slices.Collect(maps.Keys(d.Annotations)), isOfRelease) {
 		return "the Cluster Version Operator of OpenShift (annotations include.release.openshift.io)", nil
 	}
+	if by := appliedBy(d); by != "" {
+		return by, nil
+	}
+	return c.autoscaled(ctx, s, d)
+}
+
+// appliedBy returns the client that reverts a change of the replicas of a Deployment, as the Deployment shows it; empty if
+// there is none.
+func appliedBy(d *appsv1.Deployment) string {
 	if owner := metav1.GetControllerOf(d); owner != nil {
-		return fmt.Sprintf("the owner, %s %s,", groupkind.OfOwner(*owner), owner.Name), nil
+		return fmt.Sprintf("the owner, %s %s,", groupkind.OfOwner(*owner), owner.Name)
 	}
 	for _, mark := range marksOfGitOps {
 		if d.Labels[mark.key]+d.Annotations[mark.key] != "" {
-			return mark.client, nil
+			return mark.client + " (" + mark.key + ")"
 		}
 	}
+	if scalers := takeover.ScalersOf(d.ManagedFields); len(scalers) > 0 {
+		return strings.Join(scalers, ", ") + " (metadata.managedFields)"
+	}
+	return ""
+}
+
+// autoscaled returns the autoscaler of a Deployment. With 0 replicas, it does not change them.
+func (c TakeoverReader) autoscaled(ctx context.Context, s *takeover.Snapshot, d *appsv1.Deployment) (string, error) {
 	autoscalers, err := c.Kube.AutoscalingV2().HorizontalPodAutoscalers(d.Namespace).List(ctx, metav1.ListOptions{})
 	if apierrors.IsForbidden(err) {
+		s.NotChecked = append(s.NotChecked, fmt.Sprintf("whether a HorizontalPodAutoscaler scales Deployment %s/%s: the user needs the permission to list them", d.Namespace, d.Name))
 		return "", nil
 	}
 	if err != nil {
@@ -67,12 +87,18 @@ var marksOfGitOps = []struct{ key, client string }{
 }
 
 // overridden reports whether OpenShift's ClusterVersion exists, and whether it leaves a Deployment unmanaged.
-func (c TakeoverReader) overridden(ctx context.Context, d *appsv1.Deployment) (unmanaged, exists bool, err error) {
+func (c TakeoverReader) overridden(ctx context.Context, s *takeover.Snapshot, d *appsv1.Deployment) (unmanaged, exists bool, err error) {
 	version, err := c.Dynamic.Resource(clusterVersions).Get(ctx, "version", metav1.GetOptions{})
-	if err != nil {
-		if apierrors.IsNotFound(err) { // of the object, or of the kind
-			return false, false, nil
+	switch {
+	case apierrors.IsNotFound(err): // the object, or the kind
+		return false, false, nil
+	case apierrors.IsForbidden(err):
+		unknown, err := c.isUnknownKind(ctx, err, clusterVersions)
+		if !unknown && apierrors.IsForbidden(err) {
+			s.NotChecked = append(s.NotChecked, "whether OpenShift starts olm-operator again: the user needs the permission to get clusterversions.config.openshift.io")
 		}
+		return false, false, utilerrors.FilterOut(err, apierrors.IsForbidden)
+	case err != nil:
 		return false, false, err
 	}
 	overrides, _, _ := unstructured.NestedSlice(version.Object, "spec", "overrides")

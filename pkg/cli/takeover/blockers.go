@@ -108,6 +108,9 @@ func (s *Snapshot) blockingOLM() []Blocker {
 	if s.OLM.Runs() && s.OLM.ScaledBy != "" {
 		all = append(all, Blocker{"OLMScaledByOthers", s.OLM.String(), fmt.Sprintf("%s would scale Deployment %s up again", s.OLM.ScaledBy, s.OLM), "set the replicas of olm-operator to 0 there, or exclude the Deployment from it"})
 	}
+	if m := s.Manager; m != nil && !m.Runs() && m.ScaledBy != "" {
+		all = append(all, Blocker{"ManagerScaledByOthers", m.String(), fmt.Sprintf("%s would scale Deployment %s to 0 again, after olm-operator has stopped", m.ScaledBy, m), "exclude the Deployment there, and remove what shows this client: docs/admin/takeover.md"})
+	}
 	switch v := s.OLMVersion; {
 	case s.OLM == nil:
 	case !semver.IsValid(v):

@@ -42,6 +42,10 @@ type Live struct {
 	Bindings []*rbacv1.RoleBinding
 	// Readers are the bindings for servers of APIServices in the namespace kube-system.
 	Readers []metav1.Object
+	// OwnForm are the objects next to Deployments in another form: the manager brings them into its own form, too.
+	OwnForm []Object
+	// Unread are the kinds that the user may not list.
+	Unread []string
 }
 
 // The changes of run.
@@ -73,6 +77,9 @@ func ChangesOf(l Live) []Change {
 	}
 	for _, o := range l.missing() {
 		all = append(all, Change{o, "the manager creates it", DuringRun, false})
+	}
+	for _, o := range l.OwnForm {
+		all = append(all, Change{o, whatOtherForm, DuringRun, false})
 	}
 	for _, o := range l.Readers {
 		if !csvspec.HasOwnerLabels(o, l.CSV) {
@@ -124,10 +131,10 @@ func (l Live) serves(secret string) bool {
 	})
 }
 
-// missing returns what olm-operator creates for each version, as far as it does not exist.
+// missing returns what olm-operator creates for each version, as far as it is known not to exist.
 func (l Live) missing() (all []Object) {
 	for _, kind := range []owners.Kind{owners.OperatorConditions, owners.Roles, owners.RoleBindings} {
-		if !slices.ContainsFunc(l.Objects[kind.Name], func(o metav1.Object) bool { return o.GetName() == l.CSV.Name }) {
+		if !slices.Contains(l.Unread, kind.Name) && !slices.ContainsFunc(l.Objects[kind.Name], func(o metav1.Object) bool { return o.GetName() == l.CSV.Name }) {
 			all = append(all, Object{kind.Name, l.CSV.Namespace, l.CSV.Name})
 		}
 	}

@@ -31,6 +31,8 @@ type Snapshot struct {
 	Policies []Object
 	// Missing are the permissions that the user lacks.
 	Missing []Permission
+	// NotChecked is what the user may not read, and what is not known because of that.
+	NotChecked []string
 }
 
 // HeldDefinition is a CustomResourceDefinition of which something is held.

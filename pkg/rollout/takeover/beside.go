@@ -27,11 +27,7 @@ type Difference struct {
 // olm-operator wrote next to the Deployments, except in metadata and in the trust. While they are held, the manager writes
 // the fields again.
 func (in Input) RevertedBeside() (all []Difference) {
-	in.Input.Services = in.serviceNames()
-	in.Delegations = in.usualDelegations()
-	in.OperatorConditions = true                  // The access to a missing one does not exist.
-	in.Scope.Group = &operatorsv1.OperatorGroup{} // It changes only registrations.
-	desired := render.Objects(in.Input)
+	desired := in.managersObjects()
 	for _, d := range desired.Deployments {
 		if d.Service == nil {
 			continue
@@ -47,6 +43,28 @@ func (in Input) RevertedBeside() (all []Difference) {
 		}
 	}
 	return append(all, in.revertedAccess(desired.Condition)...)
+}
+
+// ManagersBeside returns the live Service, Role and RoleBinding of a Deployment that differ from the manager's form, also in
+// metadata. The manager brings them into its own form together with the Deployment.
+func (in Input) ManagersBeside(deployment string) (all []Difference) {
+	for _, d := range in.managersObjects().Deployments {
+		if d.Object.Name == deployment && d.Service != nil {
+			all = append(all, differing(d.Service, in.Services[d.Service.Name])...)
+			all = append(all, differing(d.Role, in.Roles[d.Role.Name])...)
+			all = append(all, differing(d.RoleBinding, in.RoleBindings[d.RoleBinding.Name])...)
+		}
+	}
+	return all
+}
+
+// managersObjects returns the objects in the manager's form, with the names that olm-operator uses.
+func (in Input) managersObjects() render.Desired {
+	in.Input.Services = in.serviceNames()
+	in.Input.Delegations = in.usualDelegations()
+	in.OperatorConditions = true                  // The access to a missing one does not exist.
+	in.Scope.Group = &operatorsv1.OperatorGroup{} // It changes only registrations.
+	return render.Objects(in.Input)
 }
 
 // revertedAccess compares the access to the OperatorCondition. olm-operator does not grant that to the status.
@@ -95,15 +113,26 @@ func (in Input) usualDelegations() map[string]permissions.Delegation {
 	return all
 }
 
-func revertedIn[T interface {
+// revertedIn returns the difference without that in metadata.
+func revertedIn[T liveObject](desired, live T) []Difference {
+	all := differing(desired, live)
+	for i := range all {
+		all[i].Fields = slices.DeleteFunc(all[i].Fields, func(field string) bool { return strings.HasPrefix(field, "metadata") })
+	}
+	return slices.DeleteFunc(all, func(d Difference) bool { return len(d.Fields) == 0 })
+}
+
+type liveObject interface {
 	drift.Object
 	comparable
-}](desired, live T) []Difference {
+}
+
+func differing[T liveObject](desired, live T) []Difference {
 	var none T
 	if live == none {
 		return nil
 	}
-	fields := slices.DeleteFunc(drift.Of(desired, live).Fields, func(field string) bool { return strings.HasPrefix(field, "metadata") })
+	fields := drift.Of(desired, live).Fields
 	if len(fields) == 0 {
 		return nil
 	}

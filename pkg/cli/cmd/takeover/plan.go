@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/exitcode"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/flags"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/terminal"
@@ -83,5 +84,5 @@ func (t *target) plan(ctx context.Context, o options) (takeover.Plan, error) {
 	if err != nil {
 		return takeover.Plan{}, err
 	}
-	return takeover.PlanOf(&snapshot, o.decisions, o.acceptEdits, o.pace, slices.Concat(unmeasured, notChecked, unread)), nil
+	return takeover.PlanOf(&snapshot, o.decisions, o.acceptEdits, o.pace, append(unmeasured, lists.Sorted(slices.Concat(snapshot.NotChecked, notChecked, unread))...)), nil
 }
