@@ -61,8 +61,8 @@ func (c *CallCounters) Read(ctx context.Context, now time.Time) (servers map[str
 	return servers, notChecked, ctx.Err()
 }
 
-// ask returns the counters of the API servers that answer. It asks all of them at the same time, except those that did not
-// answer.
+// ask returns the counters of the API servers that answer. It asks all of them at the same time, and leaves out each one that
+// did not answer.
 func (c *CallCounters) ask(ctx context.Context, configs map[string]*rest.Config, timeout time.Duration) map[string]takeover.Calls {
 	servers := map[string]takeover.Calls{}
 	var lock sync.Mutex

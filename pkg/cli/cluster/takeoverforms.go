@@ -57,7 +57,7 @@ func (c TakeoverReader) formsOf(ctx context.Context, csv *operatorsv1alpha1.Clus
 			d.OtherForm, d.Reverted = formOf(csv, subscription, &deployments.Items[at])
 		}
 	}
-	in, notChecked, err := c.beside(ctx, csv, subscription)
+	in, notChecked, err := c.inputOf(ctx, csv, subscription)
 	if err != nil {
 		return nil, err
 	}

@@ -21,9 +21,9 @@ import (
 	rollouttakeover "github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/takeover"
 )
 
-// beside reads the Services, Roles, RoleBindings, ClusterRoleBindings and conversions next to the Deployments of a
+// inputOf reads the Services, Roles, RoleBindings, ClusterRoleBindings and conversions next to the Deployments of a
 // ClusterServiceVersion. notChecked is what the user may not read.
-func (c TakeoverReader) beside(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, subscription *operatorsv1alpha1.Subscription) (in rollouttakeover.Input, notChecked []string, err error) {
+func (c TakeoverReader) inputOf(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, subscription *operatorsv1alpha1.Subscription) (in rollouttakeover.Input, notChecked []string, err error) {
 	in = rollouttakeover.Input{Input: render.Input{CSV: csv, Config: subscriptions.ConfigOf(subscription)}}
 	r := revertedReader{namespace: csv.Namespace}
 	services, err := c.Kube.CoreV1().Services(csv.Namespace).List(ctx, metav1.ListOptions{})

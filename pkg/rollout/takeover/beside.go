@@ -61,7 +61,7 @@ func (in Input) ManagersBeside(deployment string) (all []Difference) {
 // managersObjects returns the objects in the manager's form, with the names that olm-operator uses.
 func (in Input) managersObjects() render.Desired {
 	in.Input.Services = in.serviceNames()
-	in.Input.Delegations = in.usualDelegations()
+	in.Delegations = in.usualDelegations()
 	in.OperatorConditions = true                  // The access to a missing one does not exist.
 	in.Scope.Group = &operatorsv1.OperatorGroup{} // It changes only registrations.
 	return render.Objects(in.Input)
