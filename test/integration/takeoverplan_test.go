@@ -2,6 +2,8 @@ package integration
 
 import (
 	"encoding/json"
+	"errors"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -96,4 +98,31 @@ func TestTakeoverOfAManagerScaledByOthers(t *testing.T) {
 	e.blockedBy("ManagerScaledByOthers")
 	kube.Patch(e, deployments, managerName, types.MergePatchType, []byte(`{"metadata":{"managedFields":[{}]}}`))
 	e.plan()
+}
+
+// If the metrics of no API server can be read, the plan and the first line of the command report it. The command continues.
+func TestTakeoverWithoutMetrics(t *testing.T) {
+	e := newTakeoverEnv(t)
+	config := cluster.Config()
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(r *http.Request) (*http.Response, error) {
+			if r.URL.Path == "/metrics" {
+				return nil, errors.New("no route to the metrics")
+			}
+			return next.RoundTrip(r)
+		})
+	})
+	p := installtest.OrPanic(kube.NewProxy(config, nil))
+	e.Cleanup(p.Close)
+	const text = "failed calls of webhooks: the metrics of no API server can be read"
+	out, err := e.run(p, "plan")
+	e.must(err)
+	installtest.Contains(t, out, "Not checked: "+text)
+	for _, command := range [][]string{runCommand, convergeCommand, undoCommand} {
+		out, err = e.run(p, command...)
+		e.must(err)
+		first, _, _ := strings.Cut(out, "\n")
+		installtest.Contains(t, first, "Not measured: "+text)
+		installtest.Contains(t, out, "calls of webhooks: not counted")
+	}
 }
