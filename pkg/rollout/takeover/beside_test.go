@@ -83,3 +83,30 @@ func TestRevertedBeside(t *testing.T) {
 		})
 	}
 }
+
+// The objects next to a Deployment in another form get the manager's metadata, too.
+func TestManagersBeside(t *testing.T) {
+	const service, grant = "manager-service", "manager-service-cert"
+	for name, test := range map[string]struct {
+		change func(*Input)
+		want   []string
+	}{
+		"the manager's form": {func(*Input) {}, nil},
+		"labels": {func(in *Input) {
+			in.Services[service].Labels, in.Roles[grant].Labels, in.RoleBindings[grant].Labels = nil, nil, nil
+		}, []string{service, grant, grant}},
+		"a rule":     {func(in *Input) { in.Roles[grant].Rules = nil }, []string{grant}},
+		"no objects": {func(in *Input) { in.Services, in.Roles, in.RoleBindings = nil, nil, nil }, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := webhookShop("")
+			d := render.Objects(s.in.Input).Deployments[0]
+			s.in.Services = map[string]*corev1.Service{service: d.Service.DeepCopy()}
+			s.in.Roles = map[string]*rbacv1.Role{grant: d.Role.DeepCopy()}
+			s.in.RoleBindings = map[string]*rbacv1.RoleBinding{grant: d.RoleBinding.DeepCopy()}
+			test.change(&s.in)
+			installtest.Same(t, "objects", test.want, lists.Map(s.in.ManagersBeside("manager"), func(d Difference) string { return d.Object.GetName() }))
+			installtest.None(t, "objects of another Deployment", s.in.ManagersBeside("other"))
+		})
+	}
+}
