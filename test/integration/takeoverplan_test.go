@@ -2,7 +2,6 @@ package integration
 
 import (
 	"encoding/json"
-	"errors"
 	"net/http"
 	"slices"
 	"strings"
@@ -107,7 +106,7 @@ func TestTakeoverWithoutMetrics(t *testing.T) {
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
 		return roundTripper(func(r *http.Request) (*http.Response, error) {
 			if r.URL.Path == "/metrics" {
-				return nil, errors.New("no route to the metrics")
+				return &http.Response{StatusCode: http.StatusForbidden, Request: r, Header: http.Header{}, Body: http.NoBody}, nil
 			}
 			return next.RoundTrip(r)
 		})

@@ -26,7 +26,7 @@ type CallCounters struct {
 	*Cluster
 
 	silent map[string]error // why an API server did not answer, by address
-	asked  time.Time        // when each of them was asked
+	asked  time.Time        // when the last of them was asked
 }
 
 const (
@@ -35,14 +35,16 @@ const (
 	// timeoutOfAddress limits the wait for an API server at its own address, which a firewall may not let through.
 	timeoutOfAddress = 3 * time.Second
 	// timeoutOfKubeconfig is longer: this address answers other requests.
-	timeoutOfKubeconfig = MeasureInterval
+	timeoutOfKubeconfig = 5 * time.Second
 )
 
 // Read returns the counters of each API server, and what could not be read. A restarted API server is another one. If
 // API servers do not answer at their own addresses, the address of the kubeconfig is read.
 func (c *CallCounters) Read(ctx context.Context, now time.Time) (servers map[string]takeover.Calls, notChecked []string, err error) {
 	if now.Sub(c.asked) >= MeasureInterval {
-		c.silent, c.asked = map[string]error{}, now
+		c.silent = map[string]error{}
+		started := time.Now()
+		defer func() { c.asked = now.Add(time.Since(started)) }()
 	}
 	configs, err := c.apiServerConfigs(ctx)
 	if err != nil {

@@ -73,7 +73,13 @@ func (in Input) revertedAccess(c *render.Condition) []Difference {
 	if live := in.Roles[role.Name]; len(revertedIn(role, live)) > 0 {
 		role.Rules[0].Resources = slices.DeleteFunc(role.Rules[0].Resources, func(resource string) bool { return strings.HasSuffix(resource, "/status") })
 	}
-	return in.revertedGrant(role, c.RoleBinding)
+	binding := c.RoleBinding.DeepCopy()
+	if live := in.RoleBindings[binding.Name]; len(revertedIn(binding, live)) > 0 {
+		for i := range binding.Subjects {
+			binding.Subjects[i].Namespace = "" // As olm-operator writes it: it means the namespace of the binding.
+		}
+	}
+	return in.revertedGrant(role, binding)
 }
 
 func (in Input) revertedConversions(desired []render.Conversion) (all []Difference) {

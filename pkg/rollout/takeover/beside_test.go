@@ -50,6 +50,7 @@ func TestRevertedBeside(t *testing.T) {
 		"a rule":   {func(in *Input, _ string) { in.Roles[grant].Rules[0].Verbs = []string{"*"} }, []string{grant}},
 		"subjects": {func(in *Input, _ string) { in.RoleBindings[grant].Subjects = nil }, []string{grant}},
 		"the access to the OperatorCondition that olm-operator grants": {func(in *Input, csv string) { in.Roles[csv].Rules[0].Resources = []string{"operatorconditions"} }, nil},
+		"subjects without a namespace, as olm-operator writes them":    {func(in *Input, csv string) { in.RoleBindings[csv].Subjects[0].Namespace = "" }, nil},
 		"more access to the OperatorCondition":                         {func(in *Input, csv string) { in.Roles[csv].Rules[0].Verbs = []string{"*"} }, []string{"shop.v1"}},
 		"subjects of the access to the OperatorCondition":              {func(in *Input, csv string) { in.RoleBindings[csv].Subjects = nil }, []string{"shop.v1"}},
 		"the account that delegates authentication":                    {func(in *Input, _ string) { in.ClusterRoleBindings[delegator].Subjects = nil }, []string{delegator}},
