@@ -1,6 +1,7 @@
 package takeover
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -8,6 +9,7 @@ import (
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
@@ -73,13 +75,22 @@ func (in Input) revertedAccess(c *render.Condition) []Difference {
 	if live := in.Roles[role.Name]; len(revertedIn(role, live)) > 0 {
 		role.Rules[0].Resources = slices.DeleteFunc(role.Rules[0].Resources, func(resource string) bool { return strings.HasSuffix(resource, "/status") })
 	}
-	binding := c.RoleBinding.DeepCopy()
-	if live := in.RoleBindings[binding.Name]; len(revertedIn(binding, live)) > 0 {
-		for i := range binding.Subjects {
-			binding.Subjects[i].Namespace = "" // As olm-operator writes it: it means the namespace of the binding.
-		}
+	all := revertedIn(role, in.Roles[role.Name])
+	if live := in.RoleBindings[c.RoleBinding.Name]; live != nil {
+		all = append(all, revertedIn(c.RoleBinding, asManagersWrite(live))...)
 	}
-	return in.revertedGrant(role, binding)
+	return all
+}
+
+// asManagersWrite returns a binding with each subject once, and with its namespace. olm-operator lists an account once for
+// each of its permissions, without the namespace, which is then that of the binding.
+func asManagersWrite(live *rbacv1.RoleBinding) *rbacv1.RoleBinding {
+	binding := live.DeepCopy()
+	for i := range binding.Subjects {
+		binding.Subjects[i].Namespace = cmp.Or(binding.Subjects[i].Namespace, live.Namespace)
+	}
+	binding.Subjects = lists.Distinct(binding.Subjects)
+	return binding
 }
 
 func (in Input) revertedConversions(desired []render.Conversion) (all []Difference) {

@@ -50,14 +50,18 @@ func TestRevertedBeside(t *testing.T) {
 		"a rule":   {func(in *Input, _ string) { in.Roles[grant].Rules[0].Verbs = []string{"*"} }, []string{grant}},
 		"subjects": {func(in *Input, _ string) { in.RoleBindings[grant].Subjects = nil }, []string{grant}},
 		"the access to the OperatorCondition that olm-operator grants": {func(in *Input, csv string) { in.Roles[csv].Rules[0].Resources = []string{"operatorconditions"} }, nil},
-		"subjects without a namespace, as olm-operator writes them":    {func(in *Input, csv string) { in.RoleBindings[csv].Subjects[0].Namespace = "" }, nil},
-		"more access to the OperatorCondition":                         {func(in *Input, csv string) { in.Roles[csv].Rules[0].Verbs = []string{"*"} }, []string{"shop.v1"}},
-		"subjects of the access to the OperatorCondition":              {func(in *Input, csv string) { in.RoleBindings[csv].Subjects = nil }, []string{"shop.v1"}},
-		"the account that delegates authentication":                    {func(in *Input, _ string) { in.ClusterRoleBindings[delegator].Subjects = nil }, []string{delegator}},
-		"the account that reads the CA of clients":                     {func(in *Input, _ string) { in.AuthReaders[reader].Subjects[0].Name = "other" }, []string{reader}},
-		"bindings for other APIServices":                               {func(in *Input, _ string) { in.ClusterRoleBindings, in.AuthReaders = nil, nil }, nil},
-		"another path of a conversion":                                 {func(in *Input, _ string) { conversionOf(in).Webhook.ClientConfig.Service.Path = new("/other") }, []string{definition}},
-		"another trust of a conversion":                                {func(in *Input, _ string) { conversionOf(in).Webhook.ClientConfig.CABundle = []byte("other") }, nil},
+		"subjects as olm-operator writes them": {func(in *Input, csv string) {
+			account := in.RoleBindings[csv].Subjects[0]
+			account.Namespace = ""
+			in.RoleBindings[csv].Subjects = []rbacv1.Subject{account, account}
+		}, nil},
+		"more access to the OperatorCondition":            {func(in *Input, csv string) { in.Roles[csv].Rules[0].Verbs = []string{"*"} }, []string{"shop.v1"}},
+		"subjects of the access to the OperatorCondition": {func(in *Input, csv string) { in.RoleBindings[csv].Subjects = nil }, []string{"shop.v1"}},
+		"the account that delegates authentication":       {func(in *Input, _ string) { in.ClusterRoleBindings[delegator].Subjects = nil }, []string{delegator}},
+		"the account that reads the CA of clients":        {func(in *Input, _ string) { in.AuthReaders[reader].Subjects[0].Name = "other" }, []string{reader}},
+		"bindings for other APIServices":                  {func(in *Input, _ string) { in.ClusterRoleBindings, in.AuthReaders = nil, nil }, nil},
+		"another path of a conversion":                    {func(in *Input, _ string) { conversionOf(in).Webhook.ClientConfig.Service.Path = new("/other") }, []string{definition}},
+		"another trust of a conversion":                   {func(in *Input, _ string) { conversionOf(in).Webhook.ClientConfig.CABundle = []byte("other") }, nil},
 		"no conversion": {func(in *Input, _ string) {
 			*conversionOf(in) = apiextensionsv1.CustomResourceConversion{Strategy: apiextensionsv1.NoneConverter}
 		}, []string{definition}},
