@@ -121,7 +121,7 @@ programs: ## Build the programs that tests run: etcd, kube-apiserver, cert-manag
 # The longest come first here, too.
 .PHONY: integration
 integration: programs ## Run the tests that need an API server: etcd and kube-apiserver from source (with KUBECONFIG, only what suits a whole cluster)
-	$(WORKSPACE) go test -count=1 -timeout=40m -parallel 8 ./test/integration $$($(WORKSPACE) go list ./... ./pkg/hosting/test/... ./examples/... | grep /test/ | grep -v -e /test/bench -e /test/corpus)
+	$(WORKSPACE) go test -count=1 -timeout=60m -parallel 8 ./test/integration $$($(WORKSPACE) go list ./... ./pkg/hosting/test/... ./examples/... | grep /test/ | grep -v -e /test/bench -e /test/corpus)
 
 .PHONY: browser
 browser: ## Run the tests of the page in Chromium (hack/chromium.sh installs one)
