@@ -1,6 +1,7 @@
 package integration
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
@@ -46,6 +47,9 @@ func TestTakeoverOnOpenShift(t *testing.T) {
 	version := map[string]any{"apiVersion": "config.openshift.io/v1", "kind": "ClusterVersion", "metadata": map[string]any{"name": "version"}, "spec": map[string]any{"clusterID": "a"}}
 	_, err := versions.Create(e.ctx, &unstructured.Unstructured{Object: version}, metav1.CreateOptions{})
 	e.must(err)
+	e.Cleanup(func() { // The kind is removed later than its deletion is answered. The next takeover must not find the object.
+		e.must(versions.Delete(context.WithoutCancel(t.Context()), "version", metav1.DeleteOptions{}))
+	})
 	blocked := func(what string, want bool) {
 		t.Helper()
 		p := proxy(e.env, nil)

@@ -33,10 +33,11 @@ func TestTakeoverCommandStopsAtAFailedCall(t *testing.T) {
 		}
 		return kube.Pass
 	})
-	_, err := e.run(p, runCommand...)
+	out, err := e.run(p, runCommand...)
 	installtest.Error(t, "1 calls of webhook failing.example.com failed", err)
-	all := changes(p)
-	installtest.Contains(t, all[len(all)-1], olmOperator+"/scale")
+	if all := changes(p); len(all) == 0 || !strings.HasSuffix(all[len(all)-1], olmOperator+"/scale") {
+		t.Fatalf("the writes are %q, the last one must scale %s. The command printed:\n%s", all, olmOperator, out)
+	}
 	same(t, "replicas of the manager", e.replicas(managerName), 0)
 }
 
