@@ -141,10 +141,11 @@ func (e *takeoverEnv) run(through *kube.Proxy, args ...string) (string, error) {
 	kubeconfig := filepath.Join(e.TempDir(), "kubeconfig")
 	text := fmt.Sprintf("apiVersion: v1\nkind: Config\ncurrent-context: a\ncontexts: [{name: a, context: {cluster: a, user: a}}]\nclusters: [{name: a, cluster: {server: %q}}]\nusers: [{name: a, user: {}}]\n", through.Config().Host)
 	e.must(os.WriteFile(kubeconfig, []byte(text), 0o600))
-	args = append(args, "--kubeconfig", kubeconfig, "-n", e.namespace, "--deployment", managerName, "--olm-namespace", e.namespace, "--olm-version", "v0.46.0")
+	flags := []string{"--kubeconfig", kubeconfig, "-n", e.namespace, "--deployment", managerName, "--olm-namespace", e.namespace, "--olm-version", "v0.46.0"}
 	if !slices.Contains([]string{"plan", "status"}, args[0]) {
-		args = append(args, "--yes", "--observe", "0s", "--pace", "0s", "--timeout", "1m")
+		flags = append(flags, "--yes", "--observe", "0s", "--pace", "0s", "--timeout", "1m")
 	}
+	args = slices.Concat(args[:1], flags, args[1:]) // those of the test count
 	cmd := takeovercmd.NewCommand()
 	var out bytes.Buffer
 	cmd.SetArgs(args)
