@@ -55,6 +55,11 @@ func (c *Cluster) registrations(ctx context.Context) (explain.Snapshot, error) {
 	if err != nil {
 		return s, err
 	}
+	release, err := client.ServerVersion()
+	if err != nil {
+		return s, err
+	}
+	s.ReviewsAreExempt = explain.ReviewsAreExempt(release.GitVersion)
 	_, served, err := client.ServerGroupsAndResources()
 	failed, partly := discovery.GroupDiscoveryFailedErrorGroups(err)
 	if err != nil && !partly {

@@ -112,6 +112,8 @@ func (e *examination) exempt(policy bool) string {
 		return "API servers evaluate no policies for " + group.String()
 	case policy && slices.Contains(reviews, group):
 		return "API servers evaluate no policies for reviews of authentication and authorization"
+	case !policy && e.ReviewsAreExempt && slices.Contains(reviews, group):
+		return "API servers from Kubernetes 1.37 on call no webhooks for reviews of authentication and authorization"
 	case !policy && rules.IsExemptAdmissionConfigurationResource(e.attr):
 		return "API servers call no webhooks for webhook configurations, policies and their bindings"
 	default:

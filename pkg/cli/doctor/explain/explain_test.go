@@ -189,6 +189,21 @@ func TestExemptObjectsAndAnswers(t *testing.T) {
 	installtest.Same(t, "reason", "API servers call no webhooks for webhook configurations, policies and their bindings", e.Steps[0].Reason)
 }
 
+// Webhooks see reviews of older API servers only.
+func TestReviews(t *testing.T) {
+	rules := `rules: [{operations: [CREATE], apiGroups: ["*"], apiVersions: ["*"], resources: ["*"]}]`
+	review := installtest.OrPanic(Objects([]byte(`{apiVersion: authentication.k8s.io/v1, kind: TokenReview, metadata: {name: r}}`)))[0]
+	for exempt, want := range map[bool]Verdict{false: Sees, true: Skipped} {
+		s := snapshot(t, "None", hook(ValidatingWebhook, "all", rules))
+		s.ReviewsAreExempt = exempt
+		e, err := Explain(s, Request{Operation: admissionregistrationv1.Create, Object: &review, Resource: Resource{
+			GroupVersionResource: review.GroupVersionKind().GroupVersion().WithResource("tokenreviews"), Kind: review.GroupVersionKind(),
+		}})
+		installtest.Must(t, err)
+		installtest.Same(t, fmt.Sprintf("verdict, exempt %t", exempt), want, e.Steps[0].Verdict)
+	}
+}
+
 func TestRequestsThatCannotBeExplained(t *testing.T) {
 	s := snapshot(t, "None")
 	elsewhere := widget("v1")

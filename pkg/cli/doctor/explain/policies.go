@@ -13,7 +13,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 )
 
-// What API servers evaluate no policies for.
+// What API servers evaluate no policies for. See also Snapshot.ReviewsAreExempt.
 var (
 	notPolicies = lists.Map([]string{
 		"validatingadmissionpolicies", "validatingadmissionpolicybindings", "mutatingadmissionpolicies", "mutatingadmissionpolicybindings",

@@ -32,6 +32,8 @@ type Snapshot struct {
 	Undiscovered map[schema.GroupVersion]string
 	// Params has the objects of the kinds that the policies name as paramKind. Other objects do no harm.
 	Params []unstructured.Unstructured
+	// ReviewsAreExempt is set if the API servers call no webhooks for reviews of authentication and authorization.
+	ReviewsAreExempt bool
 	// Access are answers of the API server's authorizer.
 	Access map[Access]bool
 }
