@@ -21,17 +21,20 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
-var allWrites = flag.Bool("all-writes", false, "let managers die at each write, one after another, and not at every third one")
+var allWrites = flag.Bool("all-writes", false, "let managers and commands die at each write, one after another, and not at a few")
 
-// stride is how many writes lie between two at which managers die. make campaign tests all.
-func stride() int {
+// strideOf is the distance between two writes at which a manager or a command dies: the given one, or 1 in make campaign
+// and make crashes.
+func strideOf(ordinary int) int {
 	if *allWrites {
 		return 1
 	}
-	return 3
+	return ordinary
 }
 
-// A manager that dies after any write (see stride) leaves what another one takes to the same end. It never
+func stride() int { return strideOf(3) }
+
+// A manager that dies after any write (see strideOf) leaves what another one takes to the same end. It never
 // learns of that write; one that dies before the next leaves the same.
 func TestCrash(t *testing.T) {
 	for name, scenario := range map[string]scenario{
@@ -165,7 +168,7 @@ func rotated(e *env) bool {
 		e.rollout("operator.v1").Deployments[0].Certificate.Phase == managerv1alpha1.CertificateStable
 }
 
-// A manager that dies after any write (see stride) of a rotation leaves the rest to the next one. What pods serve is
+// A manager that dies after any write (see strideOf) of a rotation leaves the rest to the next one. What pods serve is
 // trusted all the time, and at most one certificate is minted in vain.
 func TestCrashDuringRotation(t *testing.T) {
 	e := newOperatorEnv(t)
