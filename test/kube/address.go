@@ -9,7 +9,7 @@ import (
 
 // Ports of the servers, below the ones that the kernel hands out to clients.
 const (
-	apiServerPort  = "16443"
+	apiServerPort  = "16443" // further API servers have the next ones
 	etcdClientPort = "12379"
 	etcdPeerPort   = "12380"
 )

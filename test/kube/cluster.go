@@ -77,7 +77,7 @@ func Start(ctx context.Context, flags ...string) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.Audit, c.server = s.audit(), s
+	c.Audit, c.server = s.audit(apiServerPort), s
 	return c, nil
 }
 

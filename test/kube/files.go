@@ -25,9 +25,9 @@ rules:
 // files is the folder with everything that the servers read and write.
 type files string
 
-func (f files) path(name string) string { return filepath.Join(string(f), name) }
-func (f files) kubeconfig() string      { return f.path("kubeconfig") }
-func (f files) audit() AuditLog         { return AuditLog(f.path("audit.log")) }
+func (f files) path(name string) string    { return filepath.Join(string(f), name) }
+func (f files) kubeconfig() string         { return f.path("kubeconfig") }
+func (f files) audit(port string) AuditLog { return AuditLog(f.path("audit-" + port + ".log")) }
 
 // write creates the certificate of the API server, the token of its only user, an administrator, and the kubeconfig.
 func (f files) write(address netip.Addr) error {

@@ -17,12 +17,13 @@ func etcdFlags(f files, address netip.Addr) []string {
 	}
 }
 
-func apiServerFlags(f files, address netip.Addr) []string {
+// apiServerFlags are for an API server with a port that reads etcd at an address with a port.
+func apiServerFlags(f files, address netip.Addr, port, etcd string) []string {
 	return []string{
-		"--etcd-servers=http://" + address.String() + ":" + etcdClientPort,
+		"--etcd-servers=http://" + etcd,
 		"--bind-address=" + address.String(),
 		"--advertise-address=" + address.String(),
-		"--secure-port=" + apiServerPort,
+		"--secure-port=" + port,
 		"--endpoint-reconciler-type=none", // a loopback address is no endpoint
 		"--service-cluster-ip-range=10.0.0.0/16",
 		"--enable-aggregator-routing=true", // calls endpoints itself: there is no kube-proxy
@@ -42,7 +43,7 @@ func apiServerFlags(f files, address netip.Addr) []string {
 		// It refuses pods until a controller, of which there is none, has made the namespace's service account.
 		"--disable-admission-plugins=ServiceAccount",
 		"--audit-policy-file=" + f.path("audit.yaml"),
-		"--audit-log-path=" + string(f.audit()),
+		"--audit-log-path=" + string(f.audit(port)),
 		"--audit-log-maxsize=1000", // megabytes: no test loses the beginning of its count
 	}
 }

@@ -37,15 +37,17 @@ func startServer(ctx context.Context, bin string, flags []string) (_ *server, er
 	if s.etcd, err = startProcess(filepath.Join(bin, "etcd"), s.path("etcd.log"), etcdFlags(s.files, address)); err != nil {
 		return nil, err
 	}
-	if s.apiServer, err = startProcess(filepath.Join(bin, "kube-apiserver"), s.path("kube-apiserver.log"), append(apiServerFlags(s.files, address), flags...)); err != nil {
+	if s.apiServer, err = startProcess(filepath.Join(bin, "kube-apiserver"), s.path("kube-apiserver.log"), append(apiServerFlags(s.files, address, apiServerPort, address.String()+":"+etcdClientPort), flags...)); err != nil {
 		return nil, err
 	}
 	return s, s.waitUntilReady(ctx)
 }
 
+// readyLimit is about twenty times what an API server takes until it serves, on two cores.
+const readyLimit = 2 * time.Minute
+
 // waitUntilReady returns when the API server serves, and has created the namespace default.
 func (s *server) waitUntilReady(ctx context.Context) error {
-	const limit = 2 * time.Minute // about twenty times what it takes on two cores
 	c, err := use(s.kubeconfig())
 	if err != nil {
 		return err
@@ -55,7 +57,7 @@ func (s *server) waitUntilReady(ctx context.Context) error {
 		return err
 	}
 	var last error
-	err = wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, limit, true, func(ctx context.Context) (bool, error) {
+	err = wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, readyLimit, true, func(ctx context.Context) (bool, error) {
 		if err := errors.Join(s.etcd.endError(), s.apiServer.endError()); err != nil {
 			return false, err
 		}
