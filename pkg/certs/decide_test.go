@@ -54,6 +54,9 @@ func (c decision) check(t *testing.T) {
 		c.facts.Names = names
 	}
 	c.facts.SecretMeta = blank
+	if c.facts.Live && c.facts.Propagation == nil {
+		c.facts = unproved(c.facts)
+	}
 	d := Decide(c.facts, DefaultPolicy(), c.at)
 	installtest.Same(t, "need", c.need, d.Need)
 	installtest.Same(t, "write", c.write, describe(d.Write))
@@ -71,8 +74,21 @@ func (c decision) check(t *testing.T) {
 	}
 }
 
-// answered returns the decision after the facts that it needs are obtained. It mints; obtain adds the other facts.
+// answered returns the decision after the facts that it needs are obtained. It mints, and no API server can be asked; obtain
+// adds the other facts.
 func answered(t *testing.T, f *Facts, p Policy, now time.Time, obtain func(Decision)) Decision {
+	t.Helper()
+	return answeredWith(t, f, p, now, func(d Decision) {
+		if d.Need == NeedPropagation {
+			*f = unproved(*f)
+			return
+		}
+		obtain(d)
+	})
+}
+
+// answeredWith is answered, but obtain also asks API servers.
+func answeredWith(t *testing.T, f *Facts, p Policy, now time.Time, obtain func(Decision)) Decision {
 	t.Helper()
 	for {
 		d := Decide(*f, p, now)
@@ -155,10 +171,10 @@ func TestChangesAt(t *testing.T) {
 	}
 	for name, test := range map[string]row{
 		"stable":                              {cached(secret, one...), 0, settle},
-		"settling":                            {cached(distributed.trusted(after(due), both...), both...), due, settle},
+		"settling":                            {unproved(cached(distributed.trusted(after(due), both...), both...)), due, settle},
 		"the previous certificate expires":    {Facts{Secret: promoted, Live: true, Evidence: seen(ServesUnknown)}, due, settle},
 		"issued certificate is not valid yet": {Facts{Secret: secret.Secret, Registrations: one, Provider: byCertManager, Issued: &ahead}, due, settle},
-		"expired during the settle time":      {cached(distributed.trusted(after(90*day-time.Minute), both...), both...), 90 * day, time.Hour},
+		"expired during the settle time":      {unproved(cached(distributed.trusted(after(90*day-time.Minute), both...), both...)), 90 * day, time.Hour},
 		"waiting to restart pods":             {Facts{Secret: promoted, Live: true, Running: true, Registrations: both, Evidence: seen(ServesOther)}, due, settle},
 		"waiting for a rotation slot":         {Facts{Secret: secret.Secret, Registrations: one, Rotating: new(10)}, due, settle},
 	} {
@@ -175,6 +191,18 @@ func TestChangesAt(t *testing.T) {
 			}
 		})
 	}
+}
+
+// unproved adds that no API server can be asked.
+func unproved(f Facts) Facts {
+	f.Live, f.Propagation = true, &Propagation{Unknown: "no API server can be asked"}
+	return f
+}
+
+// proved adds that all API servers were asked, and that some are behind.
+func proved(f Facts, behind ...string) Facts {
+	f.Live, f.Propagation = true, &Propagation{Behind: behind}
+	return f
 }
 
 // summary returns the parts of a decision that the test compares.

@@ -18,6 +18,8 @@ const (
 	NeedLive Need = "Live"
 	// NeedEvidence requests the same and Facts.Evidence.
 	NeedEvidence Need = "Evidence"
+	// NeedPropagation requests the same as NeedLive and Facts.Propagation.
+	NeedPropagation Need = "Propagation"
 	// NeedRotating requests Facts.Rotating.
 	NeedRotating Need = "Rotating"
 	// NeedIssued requests Facts.Issued. The manager mints it from Decision.Mint.

@@ -36,14 +36,10 @@ func (m *decider) distribute() {
 		m.d.Message, m.d.PollAt = fmt.Sprintf("%s does not trust the certificate that pods serve: until %s it is waited for, and after that for pods to serve the next one, which it trusts", waits, instant(until)), until
 		return
 	}
-	if m.settling() && !m.canPromote() {
-		m.d.Message = "API servers are given time to learn of the next certificate, until " + instant(m.nextTrustedAt.Add(m.policy.Settle))
-		return
-	}
 	switch {
-	case !m.requireLive():
-	case m.canPromote():
+	case m.nothingWaits() && m.requireLive(), m.settling() && m.propagated():
 		m.planWrite(editor.promote)
+	case m.nothingWaits() || m.settling() || !m.requireLive():
 	default:
 		m.planWrite(func(e editor) {
 			e.secret.Annotations[wellknown.AnnotationNextTrustedAt] = m.now.UTC().Format(time.RFC3339Nano) + " " + counted.fingerprint()
@@ -69,14 +65,8 @@ func (m *decider) settling() bool {
 	return !m.nextTrustedAt.IsZero() && (m.trustedBy == m.awaited().fingerprint() || m.overdue())
 }
 
-// canPromote requires that all registrations have trusted the next generation for the settle time. Without
-// registrations, or with an expired current generation, there is nothing to wait for.
-func (m *decider) canPromote() bool {
-	if len(m.Registrations) == 0 || m.policy.Settle == 0 {
-		return true
-	}
-	if m.current != nil && !m.now.Before(m.unverifiableAt()) {
-		return true
-	}
-	return m.settling() && !m.now.Before(m.nextTrustedAt.Add(m.policy.Settle))
+// nothingWaits reports whether no API server has to use the next generation: without registrations, or with an expired
+// current generation.
+func (m *decider) nothingWaits() bool {
+	return len(m.Registrations) == 0 || m.policy.Settle == 0 || m.current != nil && !m.now.Before(m.unverifiableAt())
 }

@@ -39,6 +39,8 @@ type Facts struct {
 	Live bool
 	// Evidence is nil if it was not obtained in this reconciliation.
 	Evidence *Evidence
+	// Propagation is nil if it was not obtained in this reconciliation, after Registrations were read.
+	Propagation *Propagation
 	// Rotating counts other certificates that are being replaced; nil if it was not obtained now.
 	Rotating *int
 	// ReadOnly is set if the API server refuses to write the Secret, or another client reverts each write.

@@ -164,6 +164,7 @@ func TestUnusableCA(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := Facts{Secret: test.secret.Secret, Registrations: []Registration{trusting(first)}, Names: names, SecretMeta: blank, Running: true, Live: true}
+			f = unproved(f)
 			rotated, restarted := false, false
 			at := after(day)
 			for range 12 {

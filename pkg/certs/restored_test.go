@@ -83,7 +83,8 @@ func TestRestoredDuringRestart(t *testing.T) {
 	both := trusting(second, first)
 	secret := secretWith(t, first).next(second, after(day)).trusted(after(day), both).Secret
 	for restartedFor, want := range map[string]int64{"": 2, "1": 2, "2": 3} {
-		f := Facts{Secret: secret, Registrations: []Registration{both}, Names: names, Live: true, Running: true, RestartedFor: restartedFor}
+		f := Facts{Secret: secret, Registrations: []Registration{both}, Names: names, Running: true, RestartedFor: restartedFor}
+		f = unproved(f)
 		d := Decide(f, DefaultPolicy(), after(day+time.Minute))
 		installtest.Same(t, fmt.Sprintf("restarted for %q: phase", restartedFor), promoting, d.Phase)
 		installtest.Same(t, fmt.Sprintf("restarted for %q: generations of pods and registrations", restartedFor), []int64{want, want}, []int64{d.Serving.Number, d.Generation})

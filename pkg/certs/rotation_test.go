@@ -56,8 +56,16 @@ func TestRotation(t *testing.T) {
 			write: "current 1, next 2, trusted", phase: distributing, trust: "2 1",
 		},
 		"settling": {
-			facts: cached(distributed.trusted(seconds(1), both), both), at: seconds(5),
+			facts: live(distributed.trusted(seconds(1), both), both), at: seconds(5),
 			phase: distributing, trust: "2 1", message: "until 2026-04-30T12:00:06Z",
+		},
+		"settling, and all API servers have observed it": {
+			facts: proved(live(distributed.trusted(seconds(1), both), both)), at: seconds(1),
+			write: "current 2, previous 1, promoted", phase: promoting, trust: "2 1",
+		},
+		"settled, and an API server has not observed it": {
+			facts: proved(live(distributed.trusted(seconds(1), both), both), "192.0.2.1:6443"), at: seconds(3600),
+			phase: distributing, trust: "2 1", message: "these API servers do not use the next certificate yet: 192.0.2.1:6443",
 		},
 		"all trust next, and one does not trust current": {
 			facts: live(distributed, both, Registration{Name: "webhook w", CABundle: second.CA}), at: seconds(119),
@@ -81,7 +89,7 @@ func TestRotation(t *testing.T) {
 		},
 		"settled, from caches": {
 			facts: cached(distributed.trusted(seconds(1), both), both), at: seconds(6),
-			need: NeedLive, phase: distributing, trust: "2 1",
+			need: NeedPropagation, phase: distributing, trust: "2 1",
 		},
 		"settled": {
 			facts: live(distributed.trusted(seconds(1), both), both), at: seconds(6),

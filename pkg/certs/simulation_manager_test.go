@@ -14,6 +14,7 @@ type managers struct {
 	*apiServer
 	*issuerSet
 	*nodes
+	*views
 	policy          Policy
 	rotationRequest string
 	cacheLag        time.Duration // longest delay of caches
@@ -43,12 +44,15 @@ func (sim *managers) facts(cacheLag time.Duration) Facts {
 // decide obtains the facts that a decision needs, as the controller does.
 func (sim *managers) decide(cacheLag time.Duration) Decision {
 	f := sim.facts(cacheLag)
-	return answered(sim.t, &f, sim.policy, sim.clock(), func(d Decision) {
+	return answeredWith(sim.t, &f, sim.policy, sim.clock(), func(d Decision) {
 		if d.Need == NeedRotating {
 			f.Rotating = new(int)
 			return
 		}
 		f = sim.liveFacts(f)
+		if d.Need == NeedPropagation {
+			f.Propagation = sim.propagation()
+		}
 		if d.Need == NeedEvidence {
 			f.Evidence = sim.evidence(d)
 		}
@@ -57,7 +61,7 @@ func (sim *managers) decide(cacheLag time.Duration) Decision {
 
 func (sim *managers) liveFacts(f Facts) Facts {
 	liveFacts := sim.facts(0)
-	liveFacts.Live, liveFacts.Issued, liveFacts.Rotating = true, f.Issued, f.Rotating
+	liveFacts.Live, liveFacts.Issued, liveFacts.Rotating, liveFacts.Propagation = true, f.Issued, f.Rotating, f.Propagation
 	return liveFacts
 }
 

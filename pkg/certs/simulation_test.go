@@ -45,6 +45,7 @@ func newSimulation(t *testing.T, seed uint64, provider managerv1alpha1.Certifica
 			apiServer: api,
 			issuerSet: &issuerSet{apiServer: api, provider: provider, issuers: map[managerv1alpha1.CertificateProvider]*issuer{}},
 			nodes:     &nodes{apiServer: api, reloads: seed%3 != 0, reloadDelay: []time.Duration{500 * time.Millisecond, 10 * time.Second}[seed/2%2]},
+			views:     &views{apiServer: api, mute: seed/4%2 == 1},
 			policy:    policyOf(t, seed), cacheLag: []time.Duration{200 * time.Millisecond, 10 * time.Second}[seed%2], queued: map[time.Time]bool{},
 		},
 		answers: map[handshake]time.Time{}, otherClientCerts: map[string]bool{}, untrackedCerts: map[string]bool{}, exemptedCalls: map[string]int{},
@@ -71,6 +72,9 @@ func newSimulation(t *testing.T, seed uint64, provider managerv1alpha1.Certifica
 		sim.register()
 	}
 	sim.delay = []time.Duration{0, sim.policy.Settle - 100*time.Millisecond}
+	if !sim.mute {
+		sim.delay[1] += 10 * time.Second
+	}
 	sim.advance(time.Minute)
 	sim.idleDecision = sim.decide(0)
 	return sim
