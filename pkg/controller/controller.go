@@ -10,6 +10,7 @@ import (
 
 	"github.com/sirupsen/logrus"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/utils/clock"
@@ -49,6 +50,9 @@ type Options struct {
 	Probe prober.Mode
 	// Dial reaches endpoints; nil is the network as it is.
 	Dial func(ctx context.Context, address string) (net.Conn, error)
+	// APIServers returns a configuration for each API server, by its address, or why they cannot be asked one by one; nil
+	// finds them in the cluster.
+	APIServers func(context.Context) (map[string]*rest.Config, error)
 	// Clock is the clock of the queue; nil is the real one.
 	Clock clock.WithTicker
 	// LiftRoles grants in the namespaces of an OperatorGroup what installers granted in that of the operator.
@@ -156,13 +160,17 @@ func (c *Controller) wireExecutor() {
 		Set: c.Set, Records: c.records, Caches: c.caches, OnDemand: c.onDemand, AdoptedPods: c.adopted, OtherBudgets: c.budgets, Served: c.served, Versions: c.versions,
 		Settings: decide.Settings{Rollout: c.Rollout, Certificates: c.Certificates, LiftRoles: c.LiftRoles, WithOLM: c.WithOLM}, Proxy: c.Proxy,
 	}
+	asker := &prober.Prober{
+		Set: c.Set, Dial: c.Dial, Mode: c.Probe, Log: c.log, Metrics: c.metrics, Now: c.now, Live: c.live, FieldContests: &c.records.FieldContests, APIServers: c.APIServers,
+	}
+	if asker.APIServers == nil {
+		asker.APIServers = asker.EachAPIServer
+	}
 	c.executor = &execute.Executor{
 		Set: c.Set, Records: c.records, Rotations: c.Certificates.Parallel,
 		Caches: c.caches, OnDemand: c.onDemand, Writes: c.writes, Events: c.events, Log: c.log, Metrics: c.metrics,
 		Now: c.now, Processors: execute.NewProcessors(), Live: c.live, Writer: c.uninstall.Writer,
-		Prober: &prober.Prober{
-			Set: c.Set, Dial: c.Dial, Mode: c.Probe, Log: c.log, Metrics: c.metrics, Now: c.now, Live: c.live, FieldContests: &c.records.FieldContests,
-		},
+		Prober: asker,
 	}
 }
 

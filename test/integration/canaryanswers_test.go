@@ -184,7 +184,7 @@ func (s *hookServer) called() probe.Result {
 	owner.Namespace = s.namespace
 	canary := kube.Create(s, s.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations(), render.Canary(owner, s.service, 443, s.bundle))
 	ask := func(webhook string) error {
-		_, err := s.olm.WebhookRollouts(s.namespace).Create(s.ctx, render.CanaryObject(canary, webhook), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		_, err := s.olm.WebhookRollouts(s.namespace).Create(s.ctx, render.CanaryObject(canary.Name, webhook), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 		return err
 	}
 	s.eventually("the API server has learned of the canary", func() (bool, any) {

@@ -5,19 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net"
 	"net/http"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 
-	discoveryv1 "k8s.io/api/discovery/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apiservers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/takeover"
 )
 
@@ -91,26 +89,14 @@ func (c *CallCounters) ask(ctx context.Context, configs map[string]*rest.Config,
 // apiServerConfigs returns a configuration for each API server that the Service kubernetes lists, by its address. It returns
 // none for a single one, which is called at the address of the kubeconfig.
 func (c *CallCounters) apiServerConfigs(ctx context.Context) (map[string]*rest.Config, error) {
-	list, err := c.Kube.DiscoveryV1().EndpointSlices(metav1.NamespaceDefault).List(ctx, metav1.ListOptions{LabelSelector: discoveryv1.LabelServiceName + "=kubernetes"})
+	list, err := c.Kube.DiscoveryV1().EndpointSlices(metav1.NamespaceDefault).List(ctx, metav1.ListOptions{LabelSelector: apiservers.Selector()})
 	if apierrors.IsForbidden(err) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	all := map[string]*rest.Config{}
-	for _, slice := range list.Items {
-		for _, port := range slice.Ports {
-			for _, endpoint := range slice.Endpoints {
-				if port.Port == nil || len(endpoint.Addresses) == 0 {
-					continue
-				}
-				address := net.JoinHostPort(endpoint.Addresses[0], strconv.Itoa(int(*port.Port)))
-				all[address] = rest.CopyConfig(c.Config)
-				all[address].Host, all[address].ServerName = "https://"+address, "kubernetes.default.svc"
-			}
-		}
-	}
+	all := apiservers.Configs(c.Config, list.Items)
 	if len(all) < 2 {
 		return nil, nil
 	}

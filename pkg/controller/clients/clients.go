@@ -17,6 +17,7 @@ import (
 
 // Set holds one client for each API that the controller uses.
 type Set struct {
+	Config     *rest.Config // nil in the Set of an account
 	Kube       kubernetes.Interface
 	OLM        *olmclient.Client
 	Extensions apiextensions.Interface
@@ -29,7 +30,7 @@ type Set struct {
 // New returns the clients for a configuration.
 func New(config *rest.Config) (Set, error) {
 	set, err := newSet(config)
-	set.Accounts = newAccounts(config)
+	set.Config, set.Accounts = config, newAccounts(config)
 	return set, err
 }
 

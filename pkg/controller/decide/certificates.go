@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -106,6 +107,13 @@ func (c *certifier) addNeeded(facts *certs.Facts, decided certs.Decision) (pods 
 			return nil, c.ask(c.readTrust(name))
 		}
 		c.takeTrust(facts, trust)
+	case certs.NeedPropagation:
+		asked, known := c.answers.Propagation[c.deployment]
+		if !known {
+			return nil, c.ask(AskAPIServers{c.readTrust(name)})
+		}
+		c.takeTrust(facts, asked.Trust)
+		facts.Propagation = c.propagation(asked.Found)
 	case certs.NeedEvidence:
 		evidence, known := c.answers.Evidence[c.deployment]
 		if !known {
@@ -115,6 +123,19 @@ func (c *certifier) addNeeded(facts *certs.Facts, decided certs.Decision) (pods 
 		facts.Evidence, pods = evidence.Found, evidence.Pods
 	}
 	return pods, nil
+}
+
+// propagation adds the registrations that are not webhook configurations: nothing shows which state of them an API server
+// has observed.
+func (c *certifier) propagation(found certs.Propagation) *certs.Propagation {
+	for _, t := range c.Observed.TrustsOf(c.CSV.Namespace, c.service) {
+		switch t.Object.(type) {
+		case *admissionregistrationv1.ValidatingWebhookConfiguration, *admissionregistrationv1.MutatingWebhookConfiguration:
+		default:
+			found.Unknown = cmp.Or(found.Unknown, "API servers do not show which state of "+t.Name+" they have observed")
+		}
+	}
+	return &found
 }
 
 func (c *certifier) readTrust(secret string) ReadTrust {

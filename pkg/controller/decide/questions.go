@@ -50,6 +50,9 @@ type ProbeCertificate struct {
 	Serving          *certs.Serving
 }
 
+// AskAPIServers asks the same as ReadTrust, and then each API server whether it has observed that.
+type AskAPIServers struct{ ReadTrust }
+
 // ReadTarget asks the API server for the Secret into which a Certificate of cert-manager issues.
 type ReadTarget struct{ Certificate types.NamespacedName }
 
@@ -67,6 +70,8 @@ type Answers struct {
 	Trust map[string]Trust
 	// Evidence is which certificate the pods serve, by Deployment.
 	Evidence map[string]Evidence
+	// Propagation is which API servers have observed the registrations, by Deployment.
+	Propagation map[string]Propagation
 	// Targets are the names of Secrets by Certificate of cert-manager; empty if that does not exist.
 	Targets map[types.NamespacedName]string
 	// Objects are those of caches that are filled on demand.
@@ -78,7 +83,7 @@ type Answers struct {
 // NewAnswers returns no answers.
 func NewAnswers() Answers {
 	return Answers{
-		Rotations: map[string]int{}, Trust: map[string]Trust{}, Evidence: map[string]Evidence{},
+		Rotations: map[string]int{}, Trust: map[string]Trust{}, Evidence: map[string]Evidence{}, Propagation: map[string]Propagation{},
 		Targets: map[types.NamespacedName]string{}, Objects: map[ObjectKey]Object{}, Owners: map[string]bool{},
 	}
 }
@@ -109,6 +114,12 @@ type Evidence struct {
 	Trust
 	Found *certs.Evidence
 	Pods  map[string]*corev1.Pod // by name
+}
+
+// Propagation is which API servers have observed the webhook configurations of the Trust.
+type Propagation struct {
+	Trust
+	Found certs.Propagation
 }
 
 // ObjectKey identifies an object of a cache that is filled on demand, or with an empty name the cache.

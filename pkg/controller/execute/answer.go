@@ -28,6 +28,8 @@ func (r *run) answer(ctx context.Context, question decide.Question, now time.Tim
 		answers.Trust[q.Deployment], err = r.Live.Trust(ctx, namespace, q)
 	case decide.ProbeCertificate:
 		answers.Evidence[q.Deployment], err = r.Prober.ProbeCertificate(ctx, r.csv, q)
+	case decide.AskAPIServers:
+		answers.Propagation[q.Deployment], err = r.Prober.AskAPIServers(ctx, r.csv, q)
 	case decide.ReadTarget:
 		answers.Targets[q.Certificate], err = r.Live.IssuedSecret(ctx, q.Certificate)
 	case decide.WatchObject:

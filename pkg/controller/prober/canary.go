@@ -128,7 +128,7 @@ func (p *Prober) refusal(ctx context.Context, csv *operatorsv1alpha1.ClusterServ
 
 // request creates an object that a webhook of the canary matches, and returns the refusal.
 func (p *Prober) request(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, canary *admissionregistrationv1.ValidatingWebhookConfiguration, webhook string) error {
-	_, err := p.OLM.WebhookRollouts(csv.Namespace).Create(ctx, render.CanaryObject(canary, webhook),
+	_, err := p.OLM.WebhookRollouts(csv.Namespace).Create(ctx, render.CanaryObject(canary.Name, webhook),
 		metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}, FieldManager: wellknown.FieldManager})
 	return err
 }

@@ -90,13 +90,18 @@ func Canary(csv *operatorsv1alpha1.ClusterServiceVersion, service string, port i
 
 // IsCanary requires the webhooks: another client can set the label.
 func IsCanary(o metav1.Object) bool {
-	c, validating := o.(*admissionregistrationv1.ValidatingWebhookConfiguration)
-	if _, labelled := o.GetLabels()[wellknown.LabelCanary]; !labelled || !validating {
+	if _, labelled := o.GetLabels()[wellknown.LabelCanary]; !labelled {
 		return false
 	}
-	return !slices.ContainsFunc(c.Webhooks, func(w admissionregistrationv1.ValidatingWebhook) bool {
-		return !strings.HasSuffix(w.Name, canarySuffix)
-	})
+	other := func(webhook string) bool { return !strings.HasSuffix(webhook, canarySuffix) }
+	switch c := o.(type) {
+	case *admissionregistrationv1.ValidatingWebhookConfiguration:
+		return !slices.ContainsFunc(c.Webhooks, func(w admissionregistrationv1.ValidatingWebhook) bool { return other(w.Name) })
+	case *admissionregistrationv1.MutatingWebhookConfiguration:
+		return !slices.ContainsFunc(c.Webhooks, func(w admissionregistrationv1.MutatingWebhook) bool { return other(w.Name) })
+	default:
+		return false
+	}
 }
 
 // AddPaths adds a webhook for each path to a canary. It uses the first bundle.
@@ -111,9 +116,9 @@ func AddPaths(canary *admissionregistrationv1.ValidatingWebhookConfiguration, pa
 }
 
 // CanaryObject returns the object that a webhook of a canary matches, to be created with a dry run.
-func CanaryObject(canary *admissionregistrationv1.ValidatingWebhookConfiguration, webhook string) *managerv1alpha1.WebhookRollout {
+func CanaryObject(canary, webhook string) *managerv1alpha1.WebhookRollout {
 	return &managerv1alpha1.WebhookRollout{ObjectMeta: metav1.ObjectMeta{
-		Name: canary.Name, Labels: canaryLabels(canary.Name, webhook),
+		Name: canary, Labels: canaryLabels(canary, webhook),
 	}}
 }
 
