@@ -29,7 +29,7 @@ func newLink(listen, upstream string) (*link, error) {
 
 func (l *link) address() string { return l.listener.Addr().String() }
 
-// close ends the link to new connections, and lets those that exist continue.
+// close ends the link to new connections. Existing ones continue.
 func (l *link) close() {
 	l.listener.Close()
 	l.release()
