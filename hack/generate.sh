@@ -47,7 +47,7 @@ chart() {
   rm -rf $files
   mkdir -p $files/rules $files/crds/olm
   for source in manager/clusterrole manager/role manager/metricsreader \
-    limited/clusterrole limited/authreader limited/namespace/role lift-roles/clusterrole with-olm/clusterrole; do
+    limited/clusterrole limited/apiservers limited/authreader limited/namespace/role lift-roles/clusterrole with-olm/clusterrole; do
     sed -n '/^rules:/,/^---$/{/^---$/!p}' "manifests/$source.yaml" | chart_file "$source.yaml" "rules/${source//\//-}.yaml"
   done
   for source in $(cd manifests && printf '%s\n' crds/*_*.yaml crds/olm/*_*.yaml); do

@@ -1,4 +1,4 @@
-// Package apiservers finds the API servers of a cluster, each at its own address.
+// Package apiservers finds the API servers of a cluster, and decides when all of them were asked. It is pure.
 package apiservers
 
 import (
@@ -7,35 +7,24 @@ import (
 
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/client-go/rest"
 )
 
-const (
-	// Service is the Service in namespace default whose endpoints are the API servers.
-	Service = "kubernetes"
-	// serverName is in the certificate of each API server.
-	serverName = "kubernetes.default.svc"
-)
+// Service is the Service in namespace default whose endpoints are the API servers.
+const Service = "kubernetes"
 
 // Selector selects the EndpointSlices of Service.
 func Selector() string {
 	return labels.Set{discoveryv1.LabelServiceName: Service}.String()
 }
 
-// Configs returns a configuration for each API server that the EndpointSlices of Service list, by its address. It has the
-// identity of another configuration.
-func Configs(of *rest.Config, slices []discoveryv1.EndpointSlice) map[string]*rest.Config {
-	all := map[string]*rest.Config{}
+// addresses returns the addresses with ports.
+func addresses(slices []discoveryv1.EndpointSlice) (all []string) {
 	for _, slice := range slices {
 		for _, port := range slice.Ports {
 			for _, endpoint := range slice.Endpoints {
-				if port.Port == nil || len(endpoint.Addresses) == 0 {
-					continue
+				if port.Port != nil && len(endpoint.Addresses) > 0 {
+					all = append(all, net.JoinHostPort(endpoint.Addresses[0], strconv.Itoa(int(*port.Port))))
 				}
-				address := net.JoinHostPort(endpoint.Addresses[0], strconv.Itoa(int(*port.Port)))
-				config := rest.CopyConfig(of)
-				config.Host, config.ServerName = "https://"+address, serverName
-				all[address] = config
 			}
 		}
 	}

@@ -32,7 +32,7 @@ func manifestRules(t *testing.T, file string) (rules []rbacv1.PolicyRule) {
 func TestLimitedPermissions(t *testing.T) {
 	manager := manifestRules(t, "manager/clusterrole.yaml")
 	var limited []rbacv1.PolicyRule
-	for _, file := range []string{"limited/clusterrole.yaml", "limited/authreader.yaml", "limited/namespace/role.yaml"} {
+	for _, file := range []string{"limited/clusterrole.yaml", "limited/apiservers.yaml", "limited/authreader.yaml", "limited/namespace/role.yaml"} {
 		rules := manifestRules(t, file)
 		if covered, more := validation.Covers(manager, rules); !covered {
 			t.Errorf("manifests/%s grants what manifests/manager does not: %v", file, more)
