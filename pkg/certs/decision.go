@@ -68,6 +68,8 @@ type Decision struct {
 	LostRegistrations []string
 	// Endpoints are the counts of Facts.Evidence during a promotion.
 	Endpoints *managerv1alpha1.CertificateEndpoints
+	// Propagation is how the last rotation found out that API servers trust Serving; nil if it is not recorded.
+	Propagation *managerv1alpha1.CertificatePropagation
 	// ChangesAt is when the decision changes without new facts; zero for never.
 	ChangesAt time.Time
 	// PollAt is earlier than ChangesAt, for what pods serve and for the Secret of another client.

@@ -3,6 +3,7 @@ package certs
 import (
 	"cmp"
 	"crypto/x509"
+	"encoding/json"
 	"maps"
 	"slices"
 	"strconv"
@@ -46,7 +47,17 @@ func (e editor) promote() {
 	if because := annotations[wellknown.AnnotationUnusableCA]; because != "" {
 		e.secret.Annotations[wellknown.AnnotationUnusableCA] = because
 	}
+	e.recordPropagation()
 	e.keepPrevious(previous, ends)
+}
+
+func (e editor) recordPropagation() {
+	if e.Propagation == nil {
+		return
+	}
+	if text, err := json.Marshal(e.Propagation.record()); err == nil {
+		e.secret.Annotations[wellknown.AnnotationPropagation] = string(text)
+	}
 }
 
 func (e editor) keepPrevious(previous []*x509.Certificate, ends time.Time) {
@@ -189,6 +200,7 @@ func (e editor) storeCurrent(g *keyPair, issuer managerv1alpha1.CertificateProvi
 	e.secret.Annotations[wellknown.AnnotationGeneration] = strconv.FormatInt(e.numberFor(g), 10)
 	e.secret.Annotations[wellknown.AnnotationCertificateProvider] = string(issuer)
 	e.secret.Annotations[wellknown.AnnotationUpdatedAt] = e.now.UTC().Format(time.RFC3339)
+	delete(e.secret.Annotations, wellknown.AnnotationPropagation)
 	e.recordRequests()
 	e.forgetNext()
 	e.endRotation()

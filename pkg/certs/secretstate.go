@@ -3,6 +3,7 @@ package certs
 import (
 	"cmp"
 	"crypto/x509"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -41,6 +42,7 @@ type state struct {
 	unusableCA string // hash of a CA in the Secret that has expired and is not the CA of current
 	restartCA  string // the last such CA that a rotation was started for, until pods serve it
 
+	propagation                   *managerv1alpha1.CertificatePropagation // of current; nil if it is not recorded
 	currentProvider, nextProvider managerv1alpha1.CertificateProvider
 	lastRequest, lastRotateAt     string    // the requests that were carried out last
 	nextStoredAt                  time.Time // when next was stored
@@ -71,6 +73,7 @@ func readSecret(f Facts, now time.Time) state {
 		updatedAt:         instantIn(secret, wellknown.AnnotationUpdatedAt),
 		previousExpiresAt: instantIn(secret, wellknown.AnnotationPreviousExpiresAt),
 		restartCA:         a[wellknown.AnnotationUnusableCA],
+		propagation:       propagationIn(secret),
 	}
 	stamp, versions, _ := strings.Cut(a[wellknown.AnnotationNextTrustedAt], " ")
 	s.nextTrustedAt, s.trustedBy = parseInstant(stamp), versions
@@ -167,4 +170,12 @@ func (s *state) readUnusableCA(secret *corev1.Secret, now time.Time) {
 			s.unusableCA = hexSHA256(text)
 		}
 	}
+}
+
+func propagationIn(secret *corev1.Secret) *managerv1alpha1.CertificatePropagation {
+	var recorded *managerv1alpha1.CertificatePropagation
+	if json.Unmarshal([]byte(secret.Annotations[wellknown.AnnotationPropagation]), &recorded) != nil {
+		return nil
+	}
+	return validPropagation(recorded)
 }

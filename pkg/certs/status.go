@@ -34,7 +34,7 @@ func (m *decider) conclude() Decision {
 	}
 	m.reportFailing()
 	if m.d.Problem = m.unusable(); m.d.Problem == "" && m.current != nil {
-		m.d.Serving = m.serving(m.current)
+		m.d.Serving, m.d.Propagation = m.serving(m.current), m.propagation
 	}
 	m.d.ChangesAt = earliest(m.now, times...)
 	return m.d

@@ -56,6 +56,9 @@ const (
 	AnnotationPromotedAt = "olm-webhook-manager.io/certificate-promoted-at"
 	// AnnotationPreviousExpiresAt is until when pods may serve a previous certificate.
 	AnnotationPreviousExpiresAt = "olm-webhook-manager.io/certificate-previous-expires-at"
+	// AnnotationPropagation is how it was found out, before the certificate in tls.crt was written, that API servers
+	// trusted it: status.deployments[].certificate.propagation of the WebhookRollout, as JSON.
+	AnnotationPropagation = "olm-webhook-manager.io/certificate-propagation"
 	// AnnotationLastRotationRequest is the last value of AnnotationRotate that was carried out.
 	AnnotationLastRotationRequest = "olm-webhook-manager.io/last-rotation-request"
 	// AnnotationLastRotateAt is the last status.certsRotateAt of another client that was carried out.

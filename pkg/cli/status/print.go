@@ -2,6 +2,8 @@ package status
 
 import (
 	"cmp"
+	"fmt"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -29,10 +31,15 @@ func (s Status) Print(to output.Writer, wide bool, now time.Time) {
 	}
 	header := []string{"NAMESPACE", "CSV", "WEBHOOK", "TYPE", "STATE", "SINCE", "CERTIFICATE"}
 	if wide {
-		header = append(header, "PROVIDER", "PHASE", "REGISTRATION", "REASON")
+		header = append(header, "PROVIDER", "PHASE", "PROPAGATION", "REGISTRATION", "REASON")
 	}
 	rows := lists.Map(s.Webhooks, func(w Webhook) []string { return w.line(wide, now) })
 	to.Table("", append(header, "PROBLEM"), rows)
+	if wide {
+		for _, line := range lists.Distinct(lists.FilterMap(s.Webhooks, Webhook.propagation)) {
+			to.Printf("%s\n", line)
+		}
+	}
 	if s.NotChecked != "" {
 		to.Printf("\nThe states are the last ones that the manager reported. Whether API servers call and reach the webhooks was not checked: %s\n", s.NotChecked)
 	}
@@ -50,9 +57,25 @@ func (s Status) Print(to output.Writer, wide bool, now time.Time) {
 func (w Webhook) line(wide bool, now time.Time) []string {
 	cells := []string{w.Namespace, w.CSV, w.Name, w.Type, w.State, age(w.LastTransitionTime, now), left(w.Certificate, now)}
 	if wide {
-		cells = append(cells, cmp.Or(w.Provider, none), cmp.Or(w.CertificatePhase, none), cmp.Or(w.Registration, none), cmp.Or(w.Reason, none))
+		cells = append(cells, cmp.Or(w.Provider, none), cmp.Or(w.CertificatePhase, none), cmp.Or(w.Propagation.String(), none), cmp.Or(w.Registration, none), cmp.Or(w.Reason, none))
 	}
 	return append(cells, cmp.Or(w.Problem, none))
+}
+
+// propagation returns why API servers had the settle time in the last rotation, and which of them did not answer.
+func (w Webhook) propagation() (line string, exists bool) {
+	p := w.Propagation
+	if p == nil || p.Reason == "" && len(p.NotReached) == 0 {
+		return "", false
+	}
+	line = fmt.Sprintf("%s/%s %s: the last rotation used %s", w.Namespace, w.CSV, w.Deployment, p)
+	if len(p.NotReached) > 0 {
+		line += "; API servers that did not answer: " + strings.Join(p.NotReached, ", ")
+	}
+	if p.Reason != "" {
+		line += "; " + p.Reason
+	}
+	return line, true
 }
 
 const none = "<none>"

@@ -67,6 +67,8 @@ type Webhook struct {
 	Certificate      *metav1.Time `json:"certificateNotAfter,omitempty"`
 	CertificatePhase string       `json:"certificatePhase,omitempty"`
 	Provider         string       `json:"provider,omitempty"`
+	// Propagation is how the last rotation found out that API servers trusted the certificate.
+	Propagation *managerv1alpha1.CertificatePropagation `json:"propagation,omitempty"`
 	// Open is Partly or All while requests pass that the webhook does not answer; otherwise empty.
 	Open string `json:"open,omitempty"`
 	// Problem is that of the webhook, of its certificate, or a warning of the WebhookRollout.
@@ -144,6 +146,7 @@ func webhooks(r managerv1alpha1.WebhookRollout, f Facts, now time.Time) []Webhoo
 			one.addOpening(w.FailOpen)
 			if c := d.Certificate; c != nil {
 				one.Certificate, one.CertificatePhase, one.Provider = c.NotAfter, string(c.Phase), string(c.Provider)
+				one.Propagation = c.Propagation
 				one.setProblem("Certificate"+string(c.Phase), c.Message)
 			}
 			for _, kind := range []string{managerv1alpha1.ConditionContested, managerv1alpha1.ConditionUnregistrationRefused, managerv1alpha1.ConditionInstallerForbidden, managerv1alpha1.ConditionConversionInUse, managerv1alpha1.ConditionBlocksInstallPlan, managerv1alpha1.ConditionVersionsHeld, managerv1alpha1.ConditionOrderRelaxed} {

@@ -28,8 +28,10 @@ func rollouts() []managerv1alpha1.WebhookRollout {
 	return []managerv1alpha1.WebhookRollout{{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "shop.v1"},
 		Status: managerv1alpha1.WebhookRolloutStatus{Deployments: []managerv1alpha1.DeploymentStatus{{
-			Name:        "manager",
-			Certificate: &managerv1alpha1.CertificateStatus{Provider: "manager", Phase: "Stable", NotAfter: ago(-60 * 24 * time.Hour)},
+			Name: "manager",
+			Certificate: &managerv1alpha1.CertificateStatus{Provider: "manager", Phase: "Stable", NotAfter: ago(-60 * 24 * time.Hour), Propagation: &managerv1alpha1.CertificatePropagation{
+				Method: managerv1alpha1.PropagationSettleTime, APIServers: 3, NotReached: []string{"192.0.2.1:6443"}, Reason: "no route",
+			}},
 			Webhooks: []managerv1alpha1.WebhookStatus{
 				{Type: operatorsv1alpha1.ValidatingAdmissionWebhook, GenerateName: "v.shop.io", Configuration: "v.shop.io-x", State: managerv1alpha1.WebhookRegistered, Message: "serves", LastTransitionTime: ago(time.Hour)},
 				{Type: operatorsv1alpha1.ConversionWebhook, GenerateName: "c.shop.io", CRDs: []string{"a.shop.io", "b.shop.io"}, State: managerv1alpha1.WebhookUnreachable, Reason: "NoReadyEndpoints", Message: "no pod is ready", LastTransitionTime: ago(time.Minute)},
@@ -107,11 +109,12 @@ APIService                       v1.unknown.io   <none>   shop/manager-service  
 APIService                       v1.lost.io   <none>   lost/s                       Fail     Service lost/s does not exist
 `},
 		"one namespace, wide": {"shop", true, `
-NAMESPACE   CSV       WEBHOOK     TYPE         STATE         SINCE    CERTIFICATE   PROVIDER   PHASE       REGISTRATION          REASON             PROBLEM
-shop        shop.v1   v1.shop.io   APIService   Unreachable   60s      60d           manager    Stable      v1.shop.io            FailedDiscoveryCheck   it does not answer
-shop        shop.v1   v.shop.io   Validating   Registered    60m      60d           manager    Stable      v.shop.io-x           <none>             <none>
-shop        shop.v1   c.shop.io   Conversion   Unreachable   60s      60d           manager    Stable      a.shop.io,b.shop.io   NoReadyEndpoints   no pod is ready
-shop        shop.v1   m.shop.io   Mutating     Blocked       <none>   <none>        manager    Bootstrap   <none>                Refused            a quota
+NAMESPACE   CSV       WEBHOOK     TYPE         STATE         SINCE    CERTIFICATE   PROVIDER   PHASE   PROPAGATION    REGISTRATION          REASON             PROBLEM
+shop        shop.v1   v1.shop.io   APIService   Unreachable   60s      60d           manager    Stable   SettleTime (3)   v1.shop.io            FailedDiscoveryCheck   it does not answer
+shop        shop.v1   v.shop.io   Validating   Registered    60m      60d           manager    Stable   SettleTime (3)   v.shop.io-x           <none>             <none>
+shop        shop.v1   c.shop.io   Conversion   Unreachable   60s      60d           manager    Stable   SettleTime (3)   a.shop.io,b.shop.io   NoReadyEndpoints   no pod is ready
+shop        shop.v1   m.shop.io   Mutating     Blocked       <none>   <none>        manager    Bootstrap   <none>   <none>                Refused            a quota
+shop/shop.v1 manager: the last rotation used SettleTime (3); API servers that did not answer: 192.0.2.1:6443; no route
 `},
 		"an empty namespace": {"desert", false, `
 NAMESPACE   CSV   WEBHOOK   TYPE   STATE   SINCE   CERTIFICATE   PROBLEM

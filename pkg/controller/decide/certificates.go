@@ -241,6 +241,7 @@ func (c *certifier) certificateOf(facts certs.Facts, decided certs.Decision, pod
 		status: managerv1alpha1.CertificateStatus{
 			Provider: facts.Provider, Phase: decided.Phase, Secret: facts.SecretMeta.Name,
 			TrustedCAs: int64(decided.TrustedCAs), Endpoints: decided.Endpoints, LostRegistrations: decided.LostRegistrations,
+			Propagation: decided.Propagation,
 		},
 		trust: render.Trust{CABundle: decided.Trust, Generation: decided.Generation},
 		write: c.owned(decided.Write, facts.Secret),

@@ -1,6 +1,8 @@
 package v1alpha1
 
 import (
+	"fmt"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -297,6 +299,11 @@ type CertificateStatus struct {
 	// +optional
 	Endpoints *CertificateEndpoints `json:"endpoints,omitempty"`
 
+	// propagation reports how the last rotation found out that API servers trusted the certificate before
+	// pods got it. Absent before the first rotation, and if no registration existed then.
+	// +optional
+	Propagation *CertificatePropagation `json:"propagation,omitempty"`
+
 	// lostRegistrations are the registrations that cannot be written and that do not trust the
 	// certificate which pods serve. Their calls fail. The message reports why.
 	// +optional
@@ -326,6 +333,52 @@ type CertificateEndpoints struct {
 
 	// unknown is the number whose certificate is not known.
 	Unknown int32 `json:"unknown"`
+}
+
+// PropagationMethod is how the manager finds out that API servers trust the next certificate.
+// +kubebuilder:validation:Enum=EachAPIServer;RepeatedRequests;SettleTime
+type PropagationMethod string
+
+// The ways to find out that API servers trust the next certificate.
+const (
+	// PropagationEachAPIServer: each API server was asked at its own address.
+	PropagationEachAPIServer PropagationMethod = "EachAPIServer"
+	// PropagationRepeatedRequests: API servers were asked through one address, which leads to any of them, on so many
+	// connections that each API server answered.
+	PropagationRepeatedRequests PropagationMethod = "RepeatedRequests"
+	// PropagationSettleTime: API servers could not be asked, and had the time of --certificate-settle.
+	PropagationSettleTime PropagationMethod = "SettleTime"
+)
+
+// CertificatePropagation reports how it was found out that API servers trusted a certificate.
+type CertificatePropagation struct {
+	// method is how it was found out.
+	Method PropagationMethod `json:"method"`
+
+	// apiServers is the number of API servers that renew their Lease in namespace kube-system. Absent if it is not known.
+	// +optional
+	APIServers int32 `json:"apiServers,omitempty"`
+
+	// notReached are the addresses of API servers that did not answer the manager, at most 16.
+	// +optional
+	// +listType=atomic
+	NotReached []string `json:"notReached,omitempty"`
+
+	// reason is why the settle time was used. Empty with the other methods.
+	// +optional
+	Reason string `json:"reason,omitempty"`
+}
+
+// String returns the method and the number of API servers; empty for nil.
+func (p *CertificatePropagation) String() string {
+	switch {
+	case p == nil:
+		return ""
+	case p.APIServers == 0:
+		return string(p.Method)
+	default:
+		return fmt.Sprintf("%s (%d)", p.Method, p.APIServers)
+	}
 }
 
 // RejectedCertificate is an issued certificate that pods do not get, because API servers could
