@@ -42,17 +42,20 @@ func TestIncomplete(t *testing.T) {
 		addresses  int
 		identities []coordinationv1.Lease
 		complete   bool
+		number     int
 	}{
-		"one":                       {1, []coordinationv1.Lease{alive}, true},
-		"three":                     {3, []coordinationv1.Lease{alive, alive, alive}, true},
-		"one, of a load balancer":   {1, []coordinationv1.Lease{alive, alive}, false},
-		"one is not listed":         {2, []coordinationv1.Lease{alive, alive, alive}, false},
-		"one has just ended":        {2, []coordinationv1.Lease{alive}, false},
-		"one has ended long ago":    {1, []coordinationv1.Lease{alive, dead}, true},
-		"no identities":             {1, nil, false},
-		"no addresses":              {0, nil, false},
-		"a Lease without its times": {1, []coordinationv1.Lease{{}}, false},
+		"one":                       {1, []coordinationv1.Lease{alive}, true, 1},
+		"three":                     {3, []coordinationv1.Lease{alive, alive, alive}, true, 3},
+		"one, of a load balancer":   {1, []coordinationv1.Lease{alive, alive}, false, 2},
+		"one is not listed":         {2, []coordinationv1.Lease{alive, alive, alive}, false, 3},
+		"one has just ended":        {2, []coordinationv1.Lease{alive}, false, 2},
+		"one has ended long ago":    {1, []coordinationv1.Lease{alive, dead}, true, 1},
+		"no identities":             {1, nil, false, 0},
+		"no addresses":              {0, nil, false, 0},
+		"a Lease without its times": {1, []coordinationv1.Lease{{}}, false, 0},
 	} {
-		installtest.Same(t, name, test.complete, Incomplete(test.addresses, test.identities, now) == "")
+		alive := Alive(test.identities, now)
+		installtest.Same(t, name, test.complete, Incomplete(test.addresses, alive) == "")
+		installtest.Same(t, name+": number", test.number, Number(test.addresses, alive))
 	}
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/sirupsen/logrus"
 	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/utils/clock"
@@ -50,9 +49,8 @@ type Options struct {
 	Probe prober.Mode
 	// Dial reaches endpoints; nil is the network as it is.
 	Dial func(ctx context.Context, address string) (net.Conn, error)
-	// APIServers returns a configuration for each API server, by its address, or why they cannot be asked one by one; nil
-	// finds them in the cluster.
-	APIServers func(context.Context) (map[string]*rest.Config, error)
+	// APIServers finds the API servers; nil reads them from the cluster.
+	APIServers func(context.Context) prober.Servers
 	// Clock is the clock of the queue; nil is the real one.
 	Clock clock.WithTicker
 	// LiftRoles grants in the namespaces of an OperatorGroup what installers granted in that of the operator.
@@ -164,7 +162,7 @@ func (c *Controller) wireExecutor() {
 		Set: c.Set, Dial: c.Dial, Mode: c.Probe, Log: c.log, Metrics: c.metrics, Now: c.now, Live: c.live, FieldContests: &c.records.FieldContests, APIServers: c.APIServers,
 	}
 	if asker.APIServers == nil {
-		asker.APIServers = asker.EachAPIServer
+		asker.APIServers = asker.FindServers
 	}
 	c.executor = &execute.Executor{
 		Set: c.Set, Records: c.records, Rotations: c.Certificates.Parallel,

@@ -53,6 +53,11 @@ func New(config *rest.Config) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
+	return NewFor(own, connection)
+}
+
+// NewFor is New with a client that authenticates and connects.
+func NewFor(own *rest.Config, connection *http.Client) (*Client, error) {
 	plain := rest.CodecFactoryForGeneratedClient(scheme, codecs).WithoutConversion()
 	c, errs := &Client{}, [3]error{}
 	c.manager, errs[0] = restClient(own, connection, managerv1alpha1.SchemeGroupVersion, plain)

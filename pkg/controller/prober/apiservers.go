@@ -1,12 +1,15 @@
 package prober
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
-	"maps"
+	"net/http/httptrace"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -15,8 +18,8 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apiservers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/decide"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
@@ -26,15 +29,16 @@ import (
 // observeTimeout is how long one reconciliation waits until an API server has observed a marker.
 const observeTimeout = 2 * time.Second
 
-// AskAPIServers reads the registrations, and asks each API server whether it has observed them: it refuses an object because
-// of a marker that was written later.
+// AskAPIServers reads the registrations, and asks API servers whether they have observed them: an API server that has refuses
+// an object because of a marker that was written later.
 func (p *Prober) AskAPIServers(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, q decide.AskAPIServers) (asked decide.Propagation, err error) {
 	if asked.Trust, err = p.Live.Trust(ctx, csv.Namespace, q.ReadTrust); err != nil {
 		return asked, err
 	}
-	servers, err := p.APIServers(ctx)
-	if err != nil {
-		asked.Found.Unknown = err.Error()
+	servers := p.APIServers(ctx)
+	asked.Found.APIServers = servers.Number
+	if servers.Number == 0 {
+		asked.Found.Unknown = servers.Obstacle
 		return asked, nil
 	}
 	markers, err := p.mark(ctx, csv, asked.Trust)
@@ -43,71 +47,90 @@ func (p *Prober) AskAPIServers(ctx context.Context, csv *operatorsv1alpha1.Clust
 		asked.Found.Unknown = fmt.Sprintf("a marker of what API servers have observed cannot be written: %v", err)
 		return asked, nil
 	}
-	asked.Found = p.observed(ctx, csv, servers, markers)
+	objects := markerObjects{csv.Namespace, markers.names()}
+	asked.Found = objects.askEach(ctx, servers)
+	if asked.Found.Unknown != "" && len(asked.Found.Behind) == 0 {
+		asked.Found = objects.askAny(ctx, servers, asked.Found)
+	}
 	return asked, nil
 }
 
-// EachAPIServer returns a configuration for each API server, by its address, or why API servers cannot be asked one by one.
-func (p *Prober) EachAPIServer(ctx context.Context) (map[string]*rest.Config, error) {
-	endpoints, err := p.Kube.DiscoveryV1().EndpointSlices(metav1.NamespaceDefault).List(ctx, metav1.ListOptions{LabelSelector: apiservers.Selector()})
-	if err != nil {
-		return nil, fmt.Errorf("the addresses of API servers cannot be read: %w", err)
-	}
-	identities, err := p.Kube.CoordinationV1().Leases(apiservers.IdentityNamespace).List(ctx, metav1.ListOptions{LabelSelector: apiservers.IdentitySelector()})
-	if err != nil {
-		return nil, fmt.Errorf("the number of API servers cannot be read: %w", err)
-	}
-	servers := apiservers.Configs(p.Config, endpoints.Items)
-	if why := apiservers.Incomplete(len(servers), identities.Items, p.Now()); why != "" {
-		return nil, fmt.Errorf("API servers cannot be asked one by one: %s", why)
-	}
-	return servers, nil
+// markerObjects are the objects that API servers refuse because of markers.
+type markerObjects struct {
+	namespace string
+	markers   []string // names
 }
 
-// observed asks all API servers at the same time.
-func (p *Prober) observed(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, servers map[string]*rest.Config, markers markers) (found certs.Propagation) {
+// askEach asks all API servers at the same time, each at its own address.
+func (o markerObjects) askEach(ctx context.Context, servers Servers) certs.Propagation {
+	found := certs.Propagation{Method: managerv1alpha1.PropagationEachAPIServer, APIServers: servers.Number, Unknown: servers.Obstacle}
+	if servers.Obstacle != "" {
+		return found
+	}
 	ctx, cancel := context.WithTimeout(ctx, observeTimeout)
 	defer cancel()
 	var lock sync.Mutex
 	var asked sync.WaitGroup
-	for _, address := range slices.Sorted(maps.Keys(servers)) {
+	for address, config := range servers.Each {
 		asked.Go(func() {
-			behind, err := observes(ctx, csv.Namespace, servers[address], markers.names())
+			observed, err := o.await(ctx, config)
 			lock.Lock()
 			defer lock.Unlock()
 			switch {
 			case err != nil:
-				found.Unknown = fmt.Sprintf("the API server at %s cannot be asked: %v", address, err)
-			case behind:
+				found.NotReached = append(found.NotReached, address)
+				found.Unknown = cmp.Or(found.Unknown, fmt.Sprintf("the API server at %s cannot be asked: %v", address, err))
+			case !observed:
 				found.Behind = append(found.Behind, address)
 			}
 		})
 	}
 	asked.Wait()
 	slices.Sort(found.Behind)
+	slices.Sort(found.NotReached)
 	return found
 }
 
-// observes waits until an API server has observed all markers. err is why it cannot be asked.
-func observes(ctx context.Context, namespace string, server *rest.Config, markers []string) (behind bool, err error) {
+// await waits until an API server has observed all markers. err is why it cannot be asked.
+func (o markerObjects) await(ctx context.Context, server *rest.Config) (observed bool, err error) {
 	client, err := olmclient.New(server)
 	if err != nil {
 		return false, err
 	}
-	for _, marker := range markers {
-		var last error
-		err := wait.PollUntilContextCancel(ctx, 50*time.Millisecond, true, func(ctx context.Context) (bool, error) {
-			_, refusal := client.WebhookRollouts(namespace).Create(ctx, render.CanaryObject(marker, render.CanarySeen),
-				metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}, FieldManager: wellknown.FieldManager})
-			seen := refusal != nil && strings.Contains(refusal.Error(), render.CanaryCondition)
-			if !seen && ctx.Err() == nil {
-				last = refusal
-			}
-			return seen, nil
-		})
-		if err != nil {
-			return last == nil, last
+	last := errors.New("no answer in " + observeTimeout.String())
+	answered := false
+	ended := wait.PollUntilContextCancel(ctx, 50*time.Millisecond, true, func(ctx context.Context) (bool, error) {
+		observed, err := o.observed(ctx, client)
+		answered = answered || err == nil
+		if err != nil && ctx.Err() == nil {
+			last = err
+		}
+		return observed, nil
+	})
+	switch {
+	case ended == nil:
+		return true, nil
+	case answered:
+		return false, nil
+	default:
+		return false, last
+	}
+}
+
+// observed creates the object of each marker in a dry run, until one is not refused. An API server that is connected and does
+// not answer in time has not observed it. err is why an API server cannot be asked.
+func (o markerObjects) observed(ctx context.Context, client *olmclient.Client) (bool, error) {
+	var connected atomic.Bool
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected.Store(true) }})
+	for _, marker := range o.markers {
+		_, refusal := client.WebhookRollouts(o.namespace).Create(ctx, render.CanaryObject(marker, render.CanarySeen),
+			metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}, FieldManager: wellknown.FieldManager})
+		switch {
+		case refusal == nil, ctx.Err() != nil && connected.Load():
+			return false, nil
+		case !strings.Contains(refusal.Error(), render.CanaryCondition):
+			return false, refusal
 		}
 	}
-	return false, nil
+	return true, nil
 }

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/sirupsen/logrus"
-	"k8s.io/client-go/rest"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
@@ -32,8 +31,8 @@ type Prober struct {
 	Metrics *metrics.Metrics
 	Now     func() time.Time
 	Live    *live.Reader
-	// APIServers returns a configuration for each API server, by its address, or why they cannot be asked one by one.
-	APIServers func(context.Context) (map[string]*rest.Config, error)
+	// APIServers finds the API servers of the cluster.
+	APIServers func(context.Context) Servers
 	// FieldContests records the re-syncs of pods.
 	FieldContests *records.FieldContests
 }
