@@ -22,13 +22,7 @@ func (m *decider) distribute() {
 		}
 		return
 	}
-	counted := m.awaited()
-	if waits := counted.firstWithoutTrust(m.next.ca()); waits != "" {
-		m.d.Message = m.waitMessage(waits, "does not trust the next certificate yet")
-		return
-	}
-	if waits := counted.writtenForEarlier(m.next.Number); waits != "" {
-		m.d.Message = m.waitMessage(waits, fmt.Sprintf("does not report yet that it trusts certificate generation %d", m.next.Number))
+	if m.d.Message = m.missingTrust(); m.d.Message != "" {
 		return
 	}
 	if waits := m.awaitingRepair(); waits != "" {
@@ -42,9 +36,21 @@ func (m *decider) distribute() {
 	case m.nothingWaits() || m.settling() || !m.requireLive():
 	default:
 		m.planWrite(func(e editor) {
-			e.secret.Annotations[wellknown.AnnotationNextTrustedAt] = m.now.UTC().Format(time.RFC3339Nano) + " " + counted.fingerprint()
+			e.secret.Annotations[wellknown.AnnotationNextTrustedAt] = m.now.UTC().Format(time.RFC3339Nano) + " " + m.awaited().fingerprint()
 		})
 	}
+}
+
+// missingTrust returns a message about a registration that does not trust the next generation; empty for none.
+func (m *decider) missingTrust() string {
+	counted := m.awaited()
+	if waits := counted.firstWithoutTrust(m.next.ca()); waits != "" {
+		return m.waitMessage(waits, "does not trust the next certificate yet")
+	}
+	if waits := counted.writtenForEarlier(m.next.Number); waits != "" {
+		return m.waitMessage(waits, fmt.Sprintf("does not report yet that it trusts certificate generation %d", m.next.Number))
+	}
+	return ""
 }
 
 // awaitingRepair returns an edited registration whose calls fail until it trusts the current CA; empty for none.

@@ -44,13 +44,14 @@ func TestRotationUnderLoad(t *testing.T) {
 		flags    []string
 		do       func(*env) (generation int64) // that follows
 		pods     int                           // in the end, if not 2
+		slow     bool                          // do needs the phase Distributing for some seconds
 		restarts bool
 		campaign bool // only with -all-losses
 	}{
 		"a server that reloads":                    {flags: []string{"--reload"}, do: orderedWhile(func(*env) {})},
 		"a server that drains and does not reload": {flags: []string{"--drain"}, do: orderByCommand, restarts: true},
-		"a rolling update meanwhile":               {flags: []string{"--reload", "--drain"}, do: orderedWhile(rollingUpdate)},
-		"a scale-up meanwhile":                     {flags: []string{"--reload"}, do: orderedWhile(distributing(scaleUp)), pods: 4},
+		"a rolling update meanwhile":               {flags: []string{"--reload", "--drain"}, do: orderedWhile(rollingUpdate), slow: true},
+		"a scale-up meanwhile":                     {flags: []string{"--reload"}, do: orderedWhile(distributing(scaleUp)), pods: 4, slow: true},
 		"the Secret deleted":                       {flags: []string{"--reload"}, do: loseCertificate},
 		"the Secret emptied":                       {flags: []string{"--reload"}, do: emptyCertificate, campaign: true},
 		"the Secret foreign":                       {flags: []string{"--reload"}, do: replaceCertificate, campaign: true},
@@ -64,6 +65,9 @@ func TestRotationUnderLoad(t *testing.T) {
 			e := newEnv(t)
 			e.create(hookCSV("hook.v1", draining(server("hook", test.flags...))))
 			e.succeeds("hook.v1")
+			if test.slow {
+				missAnAPIServer(e)
+			}
 			haveKubeletsLook(e) // by themselves they do not for a minute
 			load := calls.Start(e, between, func(ctx context.Context) calls.Call { return e.call(ctx, true) })
 			load.GoesOn(calls.Denied)
@@ -131,6 +135,7 @@ func TestManagerRestartsDuringRotation(t *testing.T) {
 	e := newEnv(t)
 	e.create(hookCSV("hook.v1", draining(server("hook", "--reload"))))
 	e.succeeds("hook.v1")
+	missAnAPIServer(e)
 	load := calls.Start(e, between, func(ctx context.Context) calls.Call { return e.call(ctx, true) })
 	load.GoesOn(calls.Denied)
 	began := time.Now()

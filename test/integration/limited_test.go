@@ -14,6 +14,8 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
@@ -23,13 +25,14 @@ func TestLimitedManager(t *testing.T) {
 	e := newOwnNamespaceEnv(t)
 	config, user := limitedUser(e)
 	place := auditEnd(e)
-	m := manageThrough(e, config)
+	m := manageThrough(e, config, func(o *controller.Options) { o.APIServers = nil })
 	e.install(csv("operator.v1", "server"))
 	same(t, "the phase of operator.v1", e.get("operator.v1").Status.Phase, operatorsv1alpha1.CSVPhaseSucceeded)
 	e.must(e.kube.CoreV1().Secrets(e.namespace).Delete(e.ctx, servingSecret, metav1.DeleteOptions{}))
 	awaitObject(e, e.kube.CoreV1().Secrets(e.namespace), servingSecret)
 	e.order("once")
 	rotates(e, 3)
+	propagatedBy(e, managerv1alpha1.CertificatePropagation{Method: managerv1alpha1.PropagationRepeatedRequests, APIServers: 1})
 	e.uninstall("operator.v1")
 	m.stop()
 	noneIsForbidden(e, requests(e, place, m.userAgent))

@@ -1,6 +1,7 @@
 package integration
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -20,6 +21,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/clients"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/metrics"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/prober"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/olmoperator"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
@@ -41,6 +43,7 @@ func options(e *env) controller.Options {
 	o.Rollout.Gate = rollout.GateAvailable
 	o.Rollout.StatusDelay = 0                     // tests have none
 	o.Certificates.Settle = 50 * time.Millisecond // there is one API server, and no client calls its webhooks
+	o.APIServers = func(context.Context) prober.Servers { return prober.Servers{Obstacle: "tests set the settle time"} }
 	return o
 }
 

@@ -30,7 +30,7 @@ func (c *Cluster) AnotherAPIServer(t testing.TB) *APIServer {
 		t.Skip("this needs a cluster of the package's own: unset KUBECONFIG")
 	}
 	address := addressOf(os.Getpid())
-	to, err := newLink(address.String()+":0", address.String()+":"+etcdClientPort)
+	to, err := newLink(t.Context(), address.String()+":0", address.String()+":"+etcdClientPort)
 	must(t, err)
 	t.Cleanup(to.close)
 	first, err := strconv.Atoi(apiServerPort)

@@ -1,11 +1,13 @@
 package kube
 
 import (
+	"context"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 )
 
 // Another API server has the same objects. While it is held, it shows them as they were.
@@ -33,10 +35,9 @@ func TestAnotherAPIServer(t *testing.T) {
 	eventually(t, "the other API server has the object", func() bool { return shown() == "first" })
 	another.Hold()
 	write("second")
-	for end := time.Now().Add(2 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
-		if got := shown(); got != "first" {
-			t.Fatalf("a held API server shows %q", got)
-		}
+	changed := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, 2*time.Second, true, func(context.Context) (bool, error) { return shown() != "first", nil })
+	if !wait.Interrupted(changed) {
+		t.Fatalf("a held API server shows the change: %v", changed)
 	}
 	another.Release()
 	eventually(t, "the other API server has the change", func() bool { return shown() == "second" })

@@ -1,6 +1,7 @@
 package kube
 
 import (
+	"context"
 	"io"
 	"net"
 	"net/url"
@@ -30,7 +31,7 @@ func Balancer(t testing.TB, servers ...*rest.Config) *rest.Config {
 			if err != nil {
 				return
 			}
-			go join(client, upstreams[int(next.Add(1))%len(upstreams)])
+			go join(t.Context(), client, upstreams[int(next.Add(1))%len(upstreams)])
 		}
 	}()
 	config := rest.CopyConfig(servers[0])
@@ -39,9 +40,9 @@ func Balancer(t testing.TB, servers ...*rest.Config) *rest.Config {
 }
 
 // join forwards a connection until one side ends it.
-func join(client net.Conn, upstream string) {
+func join(ctx context.Context, client net.Conn, upstream string) {
 	defer client.Close()
-	server, err := net.Dial("tcp4", upstream)
+	server, err := new(net.Dialer).DialContext(ctx, "tcp4", upstream)
 	if err != nil {
 		return
 	}

@@ -1,6 +1,7 @@
 package kube
 
 import (
+	"context"
 	"io"
 	"net"
 	"sync"
@@ -16,14 +17,14 @@ type link struct {
 	changed *sync.Cond
 }
 
-func newLink(listen, upstream string) (*link, error) {
-	listener, err := net.Listen("tcp4", listen)
+func newLink(ctx context.Context, listen, upstream string) (*link, error) {
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp4", listen)
 	if err != nil {
 		return nil, err
 	}
 	l := &link{listener: listener, upstream: upstream}
 	l.changed = sync.NewCond(&l.mutex)
-	go l.accept()
+	go l.accept(ctx)
 	return l, nil
 }
 
@@ -46,19 +47,19 @@ func (l *link) set(held bool) {
 	l.changed.Broadcast()
 }
 
-func (l *link) accept() {
+func (l *link) accept(ctx context.Context) {
 	for {
 		client, err := l.listener.Accept()
 		if err != nil {
 			return
 		}
-		go l.forward(client)
+		go l.forward(ctx, client)
 	}
 }
 
-func (l *link) forward(client net.Conn) {
+func (l *link) forward(ctx context.Context, client net.Conn) {
 	defer client.Close()
-	server, err := net.Dial("tcp4", l.upstream)
+	server, err := new(net.Dialer).DialContext(ctx, "tcp4", l.upstream)
 	if err != nil {
 		return
 	}

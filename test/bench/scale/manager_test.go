@@ -37,7 +37,11 @@ type manager struct {
 // the gate, since there is no kube-proxy here, and the flags that are given.
 func (e *env) startManager(flags ...string) *manager {
 	e.Helper()
-	program := installtest.OrPanic(programs.Path(programs.Manager))
+	return e.startProgram(installtest.OrPanic(programs.Path(programs.Manager)), flags...)
+}
+
+func (e *env) startProgram(program string, flags ...string) *manager {
+	e.Helper()
 	m := &manager{env: e, health: freeAddress(), metricsAt: freeAddress()}
 	log := installtest.OrPanic(os.Create(filepath.Join(e.TempDir(), "log")))
 	flags = append([]string{"run", "--kubeconfig=" + cluster.Kubeconfig, "--registration-gate=available", "--log-level=warning",
