@@ -187,8 +187,8 @@ bench-scale: programs ## Measure the installation of 100 and 1,000 CSVs next to 
 	go test -run '^$$' -bench Copies -benchtime 1x -timeout 60m ./test/bench/scale
 
 .PHONY: bench-rotations
-bench-rotations: programs ## Measure a manager that finds 200 certificates due for renewal at one moment
-	go test -run '^$$' -bench Rotations -benchtime 1x -timeout 30m ./test/bench/scale
+bench-rotations: programs ## Measure an ordered rotation, and a manager that finds 200 certificates due for renewal at one moment
+	go test -run '^$$' -bench Rotation -benchtime 1x -timeout 30m ./test/bench/scale
 
 .PHONY: bench-page
 bench-page: ## Measure how long Chromium needs to draw the page of 1,000 webhooks

@@ -126,6 +126,7 @@ func (p shownPage) showsRollouts() {
 // showsRotation: the page observes each phase, what registrations trust, and what each pod serves.
 func (p shownPage) showsRotation(term *terminal) {
 	p.Helper()
+	missAnAPIServer(p.env) // otherwise phases may be shorter than the interval in which the page reads
 	term.works("", "certificates", "rotate", "hook.v1", "-n", p.env.namespace)
 	p.Wait(`document.body.innerText.includes("Rotation of the certificate")`)
 	for range 20 {
