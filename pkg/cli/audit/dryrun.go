@@ -12,24 +12,24 @@ import (
 
 const (
 	mayBeDryRun = "the log does not have the options of the deletion, which may be a dry run: log deletions at level Request"
-	mayBeNoop   = "the object exists: the deletion was a dry run, or of another object of this name, or the object waits for its finalizers"
+	mayBeNoop   = "the object exists: the deletion was a dry run, failed, or was of another object of this name, or the object waits for its finalizers"
 )
 
-// isDryRun reports whether a request was a dry run: maybe if the log does not show it. API servers take the options of a
+// isNoDryRun reports whether a request was no dry run: maybe if the log does not show it. API servers take the options of a
 // creation, update or patch from the URL. They take those of a deletion from its body, and ignore the URL if it has one.
-func isDryRun(e auditv1.Event) truth {
+func isNoDryRun(e auditv1.Event) truth {
 	inURL := hasDryRun(e.RequestURI)
 	switch {
 	case ignoresDryRun(e):
-		return isFalse
+		return isTrue
 	case e.Verb != "delete" && e.Verb != "deletecollection":
-		return of(inURL)
+		return of(!inURL)
 	case e.RequestObject != nil:
-		return isDryRunByBody(e.RequestObject.Raw)
+		return isNoDryRunByBody(e.RequestObject.Raw)
 	case inURL || e.Level != auditv1.LevelRequest && e.Level != auditv1.LevelRequestResponse:
 		return perhaps(mayBeDryRun)
 	default:
-		return isFalse
+		return isTrue
 	}
 }
 
@@ -39,12 +39,12 @@ func ignoresDryRun(e auditv1.Event) bool {
 	return connects(e) || ref != nil && ref.APIGroup == "" && ref.Resource == "serviceaccounts" && ref.Subresource == "token"
 }
 
-func isDryRunByBody(body []byte) truth {
+func isNoDryRunByBody(body []byte) truth {
 	var options metav1.DeleteOptions
 	if err := json.Unmarshal(body, &options); err != nil {
 		return perhaps(mayBeDryRun)
 	}
-	return of(len(options.DryRun) > 0)
+	return of(len(options.DryRun) == 0)
 }
 
 func hasDryRun(uri string) bool {
@@ -52,13 +52,13 @@ func hasDryRun(uri string) bool {
 	return err == nil && parsed.Query().Has("dryRun")
 }
 
-// deletion reports whether a request that deletes was no dry run. It is true for other requests. existing is the object of this name, or nil.
-func (w logged) deletion(existing *Object) truth {
+// effect reports whether a request had an effect. existing is the object of this name, or nil.
+func (w logged) effect(existing *Object) truth {
 	switch {
-	case w.operation != admissionregistrationv1.Delete || !w.perhapsDry:
+	case w.doubt == "":
 		return isTrue
-	case existing == nil:
-		return perhaps(mayBeDryRun)
+	case w.operation != admissionregistrationv1.Delete || existing == nil:
+		return perhaps(w.doubt)
 	case existing.deleted != nil && w.stamped(*existing.deleted):
 		return isTrue
 	case existing.deleted == nil && existing.created.Before(w.received.Truncate(time.Second)):

@@ -14,12 +14,6 @@ import (
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
 )
 
-// Codes of HTTP.
-const (
-	created      = 201
-	firstRefusal = 400
-)
-
 // Log has the writes of an audit log, in the format of the log backend of API servers: one JSON object a line.
 type Log struct {
 	// First and Last are the times at which the first and the last line were written.
@@ -29,7 +23,7 @@ type Log struct {
 	seen        map[fingerprint]bool
 }
 
-// logged is a write that an API server admitted.
+// logged is a write that an API server admitted, or may have admitted.
 type logged struct {
 	received, answered time.Time
 	operation          admissionregistrationv1.OperationType
@@ -41,8 +35,8 @@ type logged struct {
 	uid                types.UID
 	user               string
 	groups             []string
-	generated          bool // the request has no name: the API server generates it
-	perhapsDry         bool // the log does not show whether it was a dry run
+	generated          bool   // the request has no name: the API server generates it
+	doubt              string // why it may have had no effect; empty if it had one
 	// open are the webhooks that did not answer, and whose failurePolicy let the request pass.
 	open []string
 }
@@ -84,12 +78,11 @@ func (l *Log) addTime(t time.Time) {
 	}
 }
 
-// writeOf returns the write of an event; false if it is none, was refused, or was a dry run.
+// writeOf returns the write of an event; false if it is none, had no effect, or was a dry run.
 func writeOf(e auditv1.Event) (logged, bool) {
 	operation, write := operationOf(e)
-	refused := e.ResponseStatus != nil && e.ResponseStatus.Code >= firstRefusal
-	dry := isDryRun(e)
-	if !write || refused || e.ObjectRef == nil || dry.of == yes {
+	effect := and(func() truth { return hadEffect(e) }, func() truth { return isNoDryRun(e) })
+	if !write || e.ObjectRef == nil || effect.of == no {
 		return logged{}, false
 	}
 	ref := e.ObjectRef
@@ -97,7 +90,7 @@ func writeOf(e auditv1.Event) (logged, bool) {
 		received: e.RequestReceivedTimestamp.Time, answered: e.StageTimestamp.Time, operation: operation, collection: e.Verb == "deletecollection",
 		resource: schema.GroupResource{Group: ref.APIGroup, Resource: ref.Resource}, version: ref.APIVersion, subresource: ref.Subresource,
 		namespace: ref.Namespace, name: ref.Name, uid: ref.UID, user: e.User.Username, groups: e.User.Groups, generated: ref.Name == "",
-		perhapsDry: dry.of == maybe, open: failedOpen(e.Annotations),
+		doubt: effect.reason, open: failedOpen(e.Annotations),
 	}
 	// The log names a Namespace as its own namespace.
 	if w.resource == namespaces || !isNamespaced(e.RequestURI) {

@@ -26,6 +26,11 @@ func set(path string, value any) func(map[string]any) {
 	}
 }
 
+// failed lets the request have an answer with that code and message.
+func failed(code int, message string) func(map[string]any) {
+	return set("responseStatus", map[string]any{"status": "Failure", "code": code, "message": message})
+}
+
 func dryRunInURL(event map[string]any) {
 	event["requestURI"] = "/api/v1/namespaces/shop/configmaps?dryRun=All"
 }
@@ -59,6 +64,7 @@ func TestListWithALog(t *testing.T) {
 	}()
 	finalized := observed(with(object(minute(-30)), func(u *unstructured.Unstructured) { u.SetDeletionTimestamp(stamp(minute(5))) }))
 	const deletes, mayDelete = "shop/one Deleted Certain: Certain DELETE AuditLog by alice", "shop/one Deleted Possible: Possible DELETE AuditLog by alice"
+	const mayDeleteSome, denied = "shop/ Deleted Possible: Possible DELETE AuditLog by alice", `admission webhook "w.shop.io" denied the request: no`
 	for name, test := range map[string]struct {
 		objects []Object
 		events  []map[string]any
@@ -110,6 +116,28 @@ func TestListWithALog(t *testing.T) {
 		"a generated name, judged": {[]Object{generated}, []map[string]any{logLine("create", "", minute(5))}, "", ""},
 		"a generated name of a deleted object": {nil, []map[string]any{logLine("create", "", minute(5), unanswered,
 			set("responseObject", map[string]any{"metadata": map[string]any{"name": "one-x"}}))}, "shop/one-x Vanished Certain: Certain CREATE AuditLog by alice", ""},
+		"a collection, and a conflict": {nil, []map[string]any{logLine("deletecollection", "", minute(5), unanswered, failed(409, ""))}, mayDeleteSome, ""},
+		"a collection, and a denial":   {nil, []map[string]any{logLine("deletecollection", "", minute(5), unanswered, failed(403, denied))}, mayDeleteSome, ""},
+		"a collection, and its time":   {nil, []map[string]any{logLine("deletecollection", "", minute(5), unanswered, failed(504, ""))}, mayDeleteSome, ""},
+		"a dry run of a collection, and a conflict": {nil, []map[string]any{
+			logLine("deletecollection", "", minute(5), unanswered, failed(409, ""), set("requestObject.dryRun", []string{"All"})),
+		}, "", ""},
+		"a collection without permission": {nil, []map[string]any{
+			logLine("deletecollection", "", minute(5), unanswered, failed(403, ""), func(event map[string]any) {
+				event["annotations"].(map[string]any)["authorization.k8s.io/decision"] = "forbid"
+			}),
+		}, "", ""},
+		"deleted, and its time": {nil, []map[string]any{logLine("delete", "one", minute(5), unanswered, failed(504, ""))}, mayDelete, ""},
+		"not deleted in time": {[]Object{existing}, []map[string]any{
+			logLine("update", "one", minute(5)), logLine("delete", "one", minute(6), unanswered, failed(504, "")),
+		}, "", ""},
+		"a conflict of a deletion":  {nil, []map[string]any{logLine("delete", "one", minute(5), unanswered, failed(409, ""))}, "", ""},
+		"changed, and its time":     {[]Object{existing}, []map[string]any{logLine("update", "one", minute(5), unanswered, failed(504, ""))}, "shop/one Exists Possible: Possible UPDATE AuditLog by alice", ""},
+		"denied with code 500":      {nil, []map[string]any{logLine("create", "one", minute(5), unanswered, failed(500, denied))}, "", ""},
+		"another webhook is closed": {nil, []map[string]any{logLine("create", "one", minute(5), unanswered, failed(500, `Internal error occurred: failed calling webhook "w.shop.io": timeout`))}, "", ""},
+		"a pod answers a proxy with 404": {nil, []map[string]any{
+			logLine("get", "one", minute(5), unanswered, failed(404, ""), set("objectRef.subresource", "proxy")),
+		}, "shop/one Vanished Possible: Possible CONNECT AuditLog /proxy by alice", ""},
 		"refused":              {nil, []map[string]any{logLine("create", "one", minute(5), unanswered, set("responseStatus.code", 403))}, "", ""},
 		"a dry run":            {nil, []map[string]any{logLine("create", "one", minute(5), unanswered, dryRunInURL)}, "", ""},
 		"another webhook":      {nil, []map[string]any{logLine("update", "one", minute(5), set("annotations", map[string]any{"failed-open.validating.webhook.admission.k8s.io/round_0_index_0": "w.shop.io"}))}, "", ""},

@@ -133,7 +133,7 @@ func (m matcher) passedBy(write logged, w window, existing *Object) (shown, bool
 	}
 	answer := and(
 		func() truth { return m.unanswered(write, regarded, w) },
-		func() truth { return write.deletion(s.object) },
+		func() truth { return write.effect(s.object) },
 	)
 	if answer.of == maybe {
 		s.Certainty, s.Reason = Possible, answer.reason
