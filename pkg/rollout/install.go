@@ -171,7 +171,7 @@ const budgetPause = time.Second
 // limitEvictions creates and changes PodDisruptionBudgets only if installs is set.
 func (p *planner) limitEvictions(installs bool) {
 	budgets := disruption.Decide(disruption.Input{
-		CSV: p.CSV, Config: p.Config, Installs: installs, Deployments: p.rolledOutDeployments(), Pods: p.Observed.Pods,
+		CSV: p.CSV, Replaced: p.Upgrade.From, Config: p.Config, Installs: installs, Deployments: p.rolledOutDeployments(), Pods: p.Observed.Pods,
 		Budgets: p.Observed.Budgets, Others: slices.Concat(p.Observed.OtherBudgets, p.endingBudgets()), OthersUnknown: p.Observed.OtherBudgetsUnknown,
 		Refused: func(budget *policyv1.PodDisruptionBudget) string { return p.Observed.WriteRefusal(budget) },
 	})

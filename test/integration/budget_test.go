@@ -72,7 +72,7 @@ func deleteBudget(e *env, name string) {
 	e.must(e.kube.PolicyV1().PodDisruptionBudgets(e.namespace).Delete(e.ctx, name, metav1.DeleteOptions{}))
 }
 
-// The annotation creates a budget with the selector of the Deployment. It is repaired, follows the annotation, and is deleted with
+// The annotation creates a budget with the selector of the Deployment, for pods of the version. It is repaired, follows the annotation, and is deleted with
 // it, and with the operator. The permissions of manifests/manager are enough.
 func TestDisruptionBudget(t *testing.T) {
 	e := operating(newEnv(t), allNamespaces)
@@ -82,7 +82,11 @@ func TestDisruptionBudget(t *testing.T) {
 	e.install(csv("operator.v1", "server"))
 	limitBecomes(e, "a budget is created", "minAvailable=1")
 	b, owner := budget(e, "server-webhooks"), e.get("operator.v1")
-	installtest.Same(t, "the selector", e.deployment("server").Spec.Selector, b.Spec.Selector)
+	selector := e.deployment("server").Spec.Selector.DeepCopy()
+	selector.MatchExpressions = append(selector.MatchExpressions, metav1.LabelSelectorRequirement{
+		Key: wellknown.LabelCSV, Operator: metav1.LabelSelectorOpIn, Values: []string{"operator.v1"},
+	})
+	installtest.Same(t, "the selector", selector, b.Spec.Selector)
 	installtest.Same(t, "the owner", true, csvspec.OwnedBy(b, owner))
 	installtest.Same(t, "the policy for pods that are not ready", policyv1.AlwaysAllow, *b.Spec.UnhealthyPodEvictionPolicy)
 	m.settles("operator.v1")

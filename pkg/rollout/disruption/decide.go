@@ -2,6 +2,7 @@ package disruption
 
 import (
 	"fmt"
+	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -21,8 +22,10 @@ import (
 
 // Input is what the budgets of one version depend on.
 type Input struct {
-	CSV    *operatorsv1alpha1.ClusterServiceVersion
-	Config subscriptions.Config
+	CSV *operatorsv1alpha1.ClusterServiceVersion
+	// Replaced are the existing versions that it replaces.
+	Replaced []*operatorsv1alpha1.ClusterServiceVersion
+	Config   subscriptions.Config
 	// Installs is set while the version may be installed. Otherwise no budget is created or changed.
 	Installs bool
 	// Deployments are the Deployments of the version that it has rolled out, by name.
@@ -82,7 +85,7 @@ func (d *decision) decideOne(spec operatorsv1alpha1.StrategyDeploymentSpec, pods
 	var desired *policyv1.PodDisruptionBudget
 	live, held := d.Budgets[names.Budget(spec.Name)], takeover.Keeps(csvspec.TakeoverOrder(d.CSV))
 	if !held { // While Deployments stay as olm-operator made them, or are given back to it, nothing is added.
-		desired = render.Budget(d.CSV, d.Config, spec)
+		desired = render.Budget(d.CSV, d.Replaced, d.Config, spec)
 	}
 	judged := desired
 	if live != nil && !d.Installs && !held {
@@ -122,7 +125,19 @@ func (d *decision) whyNot(budget *policyv1.PodDisruptionBudget, pods Pods) strin
 		}
 		others = append(others, earlier.budget)
 	}
+	pods.Labels = slices.Concat(pods.Labels, d.alsoSelected(budget))
 	return Refusal(budget.Spec, pods, others)
+}
+
+// alsoSelected returns the labels of the pods of all Deployments that a budget selects: these must not have another one, either.
+func (d *decision) alsoSelected(budget *policyv1.PodDisruptionBudget) []labels.Set {
+	var all []labels.Set
+	for name, deployment := range d.Deployments {
+		all = append(all, lists.Filter(podsOf(deployment, d.Pods[name]).Labels, func(pod labels.Set) bool {
+			return selects(budget.Spec.Selector, []labels.Set{pod})
+		})...)
+	}
+	return all
 }
 
 // write returns why a budget is not written. Another client may have its name.
