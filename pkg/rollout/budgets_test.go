@@ -161,3 +161,43 @@ func TestBudgetRefusedByTheAPIServer(t *testing.T) {
 	c.Observed.Refused["PodDisruptionBudget shop/manager-webhooks"] = "the API server refuses it"
 	c.expectBudget("refused", nil, "the API server refuses it")
 }
+
+// An upgrade stops at its first Deployment, whose image is bad. The second one continues to run as the previous version left it. Its
+// budget is judged all the same.
+func TestBudgetDuringAnUpgradeThatStops(t *testing.T) {
+	for name, test := range map[string]struct {
+		change func(*cluster)
+		stays  bool
+	}{
+		"no change":                    {func(*cluster) {}, true},
+		"kubectl scale to one replica": {func(c *cluster) { c.scale("second", 1) }, false},
+		"another client's budget": {func(c *cluster) {
+			c.Observed.OtherBudgets = []*policyv1.PodDisruptionBudget{otherBudget("other", c.Observed.Deployments["second"].Spec.Template.Labels)}
+		}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			older := installed(t, webhookOf("first"), webhookOf("second"))
+			older.scale("first", 2)
+			older.scale("second", 2)
+			older.limitEvictions("minAvailable=1")
+			older.reconcile()
+			installtest.Same(t, "the budgets before the upgrade", 2, len(older.Observed.Budgets))
+
+			c := older.upgradeTo(webhookOf("first", atPath("/v2")), webhookOf("second", atPath("/v2")))
+			c.limitEvictions("minAvailable=1")
+			for range 6 {
+				c.reconcileLater()
+				c.becomeUnavailable("first")
+			}
+			installtest.Same(t, "the upgrade has begun", true, c.Upgrade.Started)
+			installtest.Same(t, "the second Deployment is the previous version's", true, c.Upgrade.olderOwner(c.Observed.Deployments["second"]) != nil)
+			installtest.Same(t, "its budget exists", true, c.Observed.Budgets["second-webhooks"] != nil)
+			test.change(c)
+			for range 3 {
+				c.reconcileLater()
+				c.becomeUnavailable("first")
+			}
+			installtest.Same(t, "the budget exists", test.stays, c.Observed.Budgets["second-webhooks"] != nil)
+		})
+	}
+}

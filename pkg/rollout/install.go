@@ -2,7 +2,6 @@ package rollout
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -170,8 +169,9 @@ const budgetPause = time.Second
 
 // limitEvictions creates and changes PodDisruptionBudgets only if installs is set.
 func (p *planner) limitEvictions(installs bool) {
+	rolledOut, older := p.byVersion()
 	budgets := disruption.Decide(disruption.Input{
-		CSV: p.CSV, Replaced: p.Upgrade.From, Config: p.Config, Installs: installs, Deployments: p.rolledOutDeployments(), Pods: p.Observed.Pods,
+		CSV: p.CSV, Replaced: p.Upgrade.From, Config: p.Config, Installs: installs, Deployments: rolledOut, Older: older, Pods: p.Observed.Pods,
 		Budgets: p.Observed.Budgets, Others: slices.Concat(p.Observed.OtherBudgets, p.endingBudgets()), OthersUnknown: p.Observed.OtherBudgetsUnknown,
 		Refused: func(budget *policyv1.PodDisruptionBudget) string { return p.Observed.WriteRefusal(budget) },
 	})
@@ -189,10 +189,19 @@ func (p *planner) limitEvictions(installs bool) {
 	}
 }
 
-func (p *planner) rolledOutDeployments() map[string]*appsv1.Deployment {
-	all := maps.Clone(p.Observed.Deployments)
-	maps.DeleteFunc(all, func(_ string, live *appsv1.Deployment) bool { return p.Upgrade.olderOwner(live) != nil })
-	return all
+// byVersion returns the Deployments that this version has rolled out, and those of versions that it has replaced. Before it
+// replaces them, their own reconciliation regards these.
+func (p *planner) byVersion() (rolledOut, older map[string]*appsv1.Deployment) {
+	rolledOut, older = map[string]*appsv1.Deployment{}, map[string]*appsv1.Deployment{}
+	for name, live := range p.Observed.Deployments {
+		switch {
+		case p.Upgrade.olderOwner(live) == nil:
+			rolledOut[name] = live
+		case p.Upgrade.Started:
+			older[name] = live
+		}
+	}
+	return rolledOut, older
 }
 
 // endingBudgets returns those of Deployments that only previous versions have.

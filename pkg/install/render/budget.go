@@ -15,7 +15,8 @@ import (
 )
 
 // Budget returns the PodDisruptionBudget that the annotations ask for; nil for none. It does not count pods that are not
-// ready: they serve no webhook, and must not keep a node from being drained. replaced are the versions whose pods it selects, too.
+// ready: they serve no webhook, and must not keep a node from being drained. replaced are versions of which the
+// Deployment may still have pods.
 func Budget(csv *operatorsv1alpha1.ClusterServiceVersion, replaced []*operatorsv1alpha1.ClusterServiceVersion, config subscriptions.Config, spec operatorsv1alpha1.StrategyDeploymentSpec) *policyv1.PodDisruptionBudget {
 	limit := config.Availability(csv, spec).Budget
 	if limit == nil {
@@ -38,7 +39,8 @@ func Budget(csv *operatorsv1alpha1.ClusterServiceVersion, replaced []*operatorsv
 // labels of the Deployment's selector: the disruption controller then allows no eviction, or the pod has two budgets.
 func podsOfVersions(spec operatorsv1alpha1.StrategyDeploymentSpec, versions []*operatorsv1alpha1.ClusterServiceVersion) *metav1.LabelSelector {
 	selector := ptr.Deref(spec.Spec.Selector.DeepCopy(), metav1.LabelSelector{})
-	values := lists.Sorted(lists.Map(versions, func(csv *operatorsv1alpha1.ClusterServiceVersion) string { return names.LabelValue(csv.Name) }))
+	having := lists.Filter(versions, func(csv *operatorsv1alpha1.ClusterServiceVersion) bool { return csvspec.HasDeployment(csv, spec.Name) })
+	values := lists.Sorted(lists.Map(having, func(csv *operatorsv1alpha1.ClusterServiceVersion) string { return names.LabelValue(csv.Name) }))
 	selector.MatchExpressions = append(selector.MatchExpressions, metav1.LabelSelectorRequirement{
 		Key: wellknown.LabelCSV, Operator: metav1.LabelSelectorOpIn, Values: values,
 	})

@@ -23,6 +23,8 @@ func TestPodsOfABudget(t *testing.T) {
 	})), installtest.ServedBy("manager"))
 	previous := csv.DeepCopy()
 	previous.Name = "shop.v0"
+	renamed := previous.DeepCopy()
+	renamed.Spec.InstallStrategy.StrategySpec.DeploymentSpecs[0].Name = "old"
 	in := inputOf(csv)
 	in.Config.Subscription, in.Config.Annotations = "shop", map[string]string{wellknown.AnnotationAvailabilityBudget: "maxUnavailable=1"}
 	podsOf := func(version *operatorsv1alpha1.ClusterServiceVersion) labels.Set {
@@ -34,12 +36,13 @@ func TestPodsOfABudget(t *testing.T) {
 		pod      labels.Set
 		want     bool
 	}{
-		"of the Deployment":                  {nil, podsOf(csv), true},
-		"of the previous version":            {[]*operatorsv1alpha1.ClusterServiceVersion{previous}, podsOf(previous), true},
-		"of the Deployment, in an upgrade":   {[]*operatorsv1alpha1.ClusterServiceVersion{previous}, podsOf(csv), true},
-		"of another version":                 {nil, podsOf(previous), false},
-		"of a Job":                           {nil, labels.Set{"app.kubernetes.io/name": "shop", "batch.kubernetes.io/job-name": "clean-up"}, false},
-		"of another Deployment of a version": {nil, labels.Set{wellknown.LabelCSV: podsOf(csv)[wellknown.LabelCSV]}, false},
+		"of the Deployment":                                     {nil, podsOf(csv), true},
+		"of the previous version":                               {[]*operatorsv1alpha1.ClusterServiceVersion{previous}, podsOf(previous), true},
+		"of the Deployment, in an upgrade":                      {[]*operatorsv1alpha1.ClusterServiceVersion{previous}, podsOf(csv), true},
+		"of the previous version, which has no such Deployment": {[]*operatorsv1alpha1.ClusterServiceVersion{renamed}, podsOf(previous), false},
+		"of another version":                                    {nil, podsOf(previous), false},
+		"of a Job":                                              {nil, labels.Set{"app.kubernetes.io/name": "shop", "batch.kubernetes.io/job-name": "clean-up"}, false},
+		"of another Deployment of a version":                    {nil, labels.Set{wellknown.LabelCSV: podsOf(csv)[wellknown.LabelCSV]}, false},
 	} {
 		budget := Budget(csv, test.replaced, in.Config, csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs[0])
 		selector, err := metav1.LabelSelectorAsSelector(budget.Spec.Selector)

@@ -30,7 +30,10 @@ type Input struct {
 	Installs bool
 	// Deployments are the Deployments of the version that it has rolled out, by name.
 	Deployments map[string]*appsv1.Deployment
-	Pods        map[string][]*corev1.Pod // by name of the Deployment
+	// Older are the Deployments that it has not rolled out yet, and those that only replaced versions have, by name. Their budgets
+	// are judged as they are.
+	Older map[string]*appsv1.Deployment
+	Pods  map[string][]*corev1.Pod // by name of the Deployment
 	// Budgets are those of the version and of the versions that it replaces, by name.
 	Budgets map[string]*policyv1.PodDisruptionBudget
 	// Others are the other budgets of the namespace.
@@ -59,6 +62,9 @@ func Decide(in Input) Plan {
 		if deployment := in.Deployments[spec.Name]; deployment != nil {
 			d.decideOne(spec, podsOf(deployment, in.Pods[spec.Name]))
 		}
+	}
+	for _, older := range lists.ByKey(in.Older) {
+		d.decideOlder(older)
 	}
 	for _, live := range lists.ByKey(in.Budgets) {
 		if in.Installs && !declared[live.Name] && csvspec.OwnedBy(live, in.CSV) {
@@ -107,6 +113,19 @@ func (d *decision) decideOne(spec operatorsv1alpha1.StrategyDeploymentSpec, pods
 	}
 }
 
+// decideOlder decides about the budget of a Deployment that a replaced version has left. Nothing else judges it: an upgrade can
+// stop for hours.
+func (d *decision) decideOlder(older *appsv1.Deployment) {
+	live, pods := d.Budgets[names.Budget(older.Name)], podsOf(older, d.Pods[older.Name])
+	switch {
+	case live == nil:
+	case d.whyNot(live, pods) != "":
+		d.delete(live)
+	default:
+		d.kept = append(d.kept, budgetedPods{older.Name, live, pods.Labels})
+	}
+}
+
 // podsOf includes the labels of existing pods: during a rollout, they can differ from those of the template.
 func podsOf(d *appsv1.Deployment, existing []*corev1.Pod) Pods {
 	pods := Pods{Replicas: ptr.Deref(d.Spec.Replicas, 1), Labels: []labels.Set{d.Spec.Template.Labels}}
@@ -132,12 +151,12 @@ func (d *decision) whyNot(budget *policyv1.PodDisruptionBudget, pods Pods) strin
 // alsoSelected returns the labels of the pods of all Deployments that a budget selects: these must not have another one, either.
 func (d *decision) alsoSelected(budget *policyv1.PodDisruptionBudget) []labels.Set {
 	var all []labels.Set
-	for name, deployment := range d.Deployments {
-		all = append(all, lists.Filter(podsOf(deployment, d.Pods[name]).Labels, func(pod labels.Set) bool {
-			return selects(budget.Spec.Selector, []labels.Set{pod})
-		})...)
+	for _, deployments := range []map[string]*appsv1.Deployment{d.Deployments, d.Older} {
+		for name, deployment := range deployments {
+			all = append(all, podsOf(deployment, d.Pods[name]).Labels...)
+		}
 	}
-	return all
+	return lists.Filter(all, func(pod labels.Set) bool { return selects(budget.Spec.Selector, []labels.Set{pod}) })
 }
 
 // write returns why a budget is not written. Another client may have its name.
