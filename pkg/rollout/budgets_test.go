@@ -201,3 +201,47 @@ func TestBudgetDuringAnUpgradeThatStops(t *testing.T) {
 		})
 	}
 }
+
+// revertLimit lets another client give the budget a limit, and revert each repair, once a second.
+func (c *cluster) revertLimit(limit intstr.IntOrString, times int, after func(Plan)) {
+	for range times {
+		if live := c.Observed.Budgets["manager-webhooks"]; live != nil {
+			live = live.DeepCopy()
+			live.Spec.MinAvailable = &limit
+			live.ResourceVersion += "x"
+			live.ManagedFields = []metav1.ManagedFieldsEntry{wrote("adversary", `{"f:spec":{"f:minAvailable":{}}}`)}
+			c.Observed.Budgets["manager-webhooks"] = live
+		}
+		after(c.reconcileContest())
+		c.wait(time.Second)
+	}
+}
+
+// Another client gives the budget a limit that lets no pod be evicted, and reverts each repair. When the manager pauses its repairs,
+// it deletes the budget. It creates it again after the pause.
+func TestContestedLimitBlocksNoDrain(t *testing.T) {
+	c := withReplicas(t, 2)
+	c.reconcileContest()
+	all, blocked, writes := intstr.FromString("100%"), 0, 0
+	c.revertLimit(all, 600, func(plan Plan) {
+		if live := c.Observed.Budgets["manager-webhooks"]; live != nil && *live.Spec.MinAvailable == all {
+			blocked++
+		}
+		writes += len(plan.Steps)
+	})
+	installtest.Same(t, "reconciliations after which no pod could be evicted", 0, blocked)
+	if writes > 20 {
+		t.Errorf("%d writes in ten minutes", writes)
+	}
+	installtest.Contains(t, conditionOf(c.next(), "Contested"), `field manager "adversary" keeps changing spec.minAvailable back`)
+}
+
+// A contest about a limit that blocks no drain leaves the budget, and does not prevent its deletion.
+func TestContestedBudgetIsDeleted(t *testing.T) {
+	c := withReplicas(t, 2)
+	c.reconcileContest()
+	c.revertLimit(intstr.FromInt32(0), 10, func(Plan) {})
+	installtest.Same(t, "the budget exists", true, c.Observed.Budgets["manager-webhooks"] != nil)
+	c.scale("manager", 1)
+	installtest.Same(t, "steps after kubectl scale", deletesBudget, stepsOf(c.reconcileContest()))
+}

@@ -176,7 +176,10 @@ func (p *planner) limitEvictions(installs bool) {
 		Refused: func(budget *policyv1.PodDisruptionBudget) string { return p.Observed.WriteRefusal(budget) },
 	})
 	for _, desired := range budgets.Writes {
-		p.plan.ensure(desired, lookUp(p.Observed.Budgets, desired.Name))
+		live, contest := lookUp(p.Observed.Budgets, desired.Name), p.Observed.Contests[drift.KeyOf(desired)]
+		if live != nil || contest.BlockedUntil(p.now).IsZero() { // It may have been deleted because of the contest.
+			p.plan.ensure(desired, live)
+		}
 	}
 	for _, live := range budgets.Deletes {
 		if !p.plan.writes(drift.KeyOf(live)) {

@@ -46,7 +46,9 @@ type Input struct {
 
 // Plan is what to do with the budgets of one version.
 type Plan struct {
-	Writes, Deletes []*policyv1.PodDisruptionBudget
+	Writes []*policyv1.PodDisruptionBudget
+	// Deletes are live budgets. One that is to be written, too, is deleted if the manager cannot write it now.
+	Deletes []*policyv1.PodDisruptionBudget
 	// Refusals are messages about Deployments without the budget that the annotation asks for.
 	Refusals []string
 	// Waits is set if a budget is not created until the others are read.
@@ -102,9 +104,10 @@ func (d *decision) decideOne(spec operatorsv1alpha1.StrategyDeploymentSpec, pods
 		return
 	}
 	why := d.whyNot(judged, pods)
-	if why != "" {
+	if why != "" || live != nil && d.whyNot(live, pods) != "" {
 		d.delete(live)
-	} else if live != nil || d.Installs {
+	}
+	if why == "" && (live != nil || d.Installs) {
 		d.kept = append(d.kept, budgetedPods{spec.Name, judged, pods.Labels})
 		why = d.write(judged, live)
 	}

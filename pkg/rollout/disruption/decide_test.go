@@ -121,3 +121,23 @@ func TestTwoOperatorsWithOneSelector(t *testing.T) {
 	installtest.Same(t, "writes", 2, n.writes)
 	installtest.Same(t, "the number of budgets", 2, len(n.budgets))
 }
+
+// The API server refuses a new limit. The old one is deleted if it lets no pod be evicted.
+func TestLimitThatCannotBeWritten(t *testing.T) {
+	for name, test := range map[string]struct {
+		old     string
+		deleted bool
+	}{
+		"it blocks drains":    {"2", true},
+		"it blocks no drains": {"1", false},
+	} {
+		in := installed("a")
+		old := Decide(in).Writes[0].DeepCopy()
+		old.Spec.MaxUnavailable, old.Spec.MinAvailable = nil, limit("minAvailable", test.old).MinAvailable
+		in.Budgets[old.Name] = old
+		in.Refused = func(*policyv1.PodDisruptionBudget) string { return "the account has no permission to update it" }
+		plan := Decide(in)
+		installtest.Same(t, name+": whether it is deleted", test.deleted, len(plan.Deletes) == 1)
+		installtest.Contains(t, plan.Refusals[0], "the account has no permission to update it")
+	}
+}
