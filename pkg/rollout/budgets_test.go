@@ -245,3 +245,34 @@ func TestContestedBudgetIsDeleted(t *testing.T) {
 	c.scale("manager", 1)
 	installtest.Same(t, "steps after kubectl scale", deletesBudget, stepsOf(c.reconcileContest()))
 }
+
+// A tenant creates and deletes a budget for the pods, each second. The manager deletes its own at once, creates it again after
+// pauses, and reports the contest.
+func TestBudgetsInALoop(t *testing.T) {
+	c := withReplicas(t, 2)
+	pods := c.Observed.Deployments["manager"].Spec.Template.Labels
+	writes, together := 0, 0
+	var plan Plan
+	for i := range 600 {
+		c.Observed.OtherBudgets = nil
+		if i%2 == 1 {
+			c.Observed.OtherBudgets = []*policyv1.PodDisruptionBudget{otherBudget("tenant", pods)}
+		}
+		plan = c.reconcileContest()
+		writes += len(plan.Steps)
+		if len(c.Observed.Budgets)+len(c.Observed.OtherBudgets) > 1 {
+			together++
+		}
+		c.wait(time.Second)
+	}
+	if writes > 20 {
+		t.Errorf("%d writes in ten minutes", writes)
+	}
+	installtest.Same(t, "reconciliations after which pods have two budgets", 0, together)
+	installtest.Contains(t, conditionOf(plan, "Contested"), "PodDisruptionBudget shop/manager-webhooks: other clients keep creating and deleting PodDisruptionBudgets for its pods; the manager creates it again at ",
+		"remove annotation olm-webhook-manager.io/availability-disruption-budget")
+	c.Observed.OtherBudgets = nil
+	c.wait(20 * time.Minute)
+	c.reconcileContest()
+	installtest.Same(t, "it exists after the contest", true, c.Observed.Budgets["manager-webhooks"] != nil)
+}

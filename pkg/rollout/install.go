@@ -177,13 +177,17 @@ func (p *planner) limitEvictions(installs bool) {
 	})
 	for _, desired := range budgets.Writes {
 		live, contest := lookUp(p.Observed.Budgets, desired.Name), p.Observed.Contests[drift.KeyOf(desired)]
-		if live != nil || contest.BlockedUntil(p.now).IsZero() { // It may have been deleted because of the contest.
+		if live != nil || contest.BlockedUntil(p.now).IsZero() { // It may be absent because of the contest.
 			p.plan.ensure(desired, live)
 		}
 	}
-	for _, live := range budgets.Deletes {
+	for _, deletion := range budgets.Deletes {
+		live, cause := deletion.Budget, drift.Drift{}
+		if deletion.Conflicts {
+			cause.By = drift.ByConflict
+		}
 		if !p.plan.writes(drift.KeyOf(live)) {
-			p.plan.delete(live)
+			p.plan.add(Step{Verb: Delete, Object: live, Live: live, Drift: cause})
 		}
 	}
 	p.refusedBudgets = budgets.Refusals

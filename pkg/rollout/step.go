@@ -93,7 +93,7 @@ func (s Step) Registers() bool {
 func (s Step) IsRepair(previous managerv1alpha1.WebhookRolloutStatus, contests map[string]drift.Contest) bool {
 	switch {
 	case s.Verb == Delete:
-		return s.Drift.By == drift.ByCreation
+		return s.Drift.By == drift.ByCreation || s.Drift.By == drift.ByConflict
 	case s.Verb == ResyncVolumes, s.Verb == Patch:
 		return false
 	case s.Repeated:
@@ -141,6 +141,8 @@ func (s Step) Why() string {
 		return "yields to another operator"
 	case s.Verb == Delete && s.Drift.By == drift.ByAdmission:
 		return "admission changed " + strings.Join(s.Drift.Fields, ", ")
+	case s.Verb == Delete && s.Drift.By == drift.ByConflict:
+		return "another one selects its pods"
 	case s.Verb == Delete && !s.Drift.None():
 		return "cannot be changed in " + strings.Join(s.Drift.Fields, ", ")
 	case s.Verb == Delete:
@@ -189,8 +191,8 @@ func (o Observed) unlessContested(step Step, now time.Time) (_ Step, ok bool) {
 	last, known := o.Writes[step.Key()]
 	step.Repeated = step.Desired != nil && known && (step.Verb == Create || last.RepeatedBy(step.Desired, step.Live))
 	step.Drift = undone(step, last, known)
-	revokes := step.Verb == Delete && step.Drift.By == drift.ByAdmission // the creation before it was limited
-	return step, revokes || !o.Contests[step.Key()].Blocks(step.Object, step.Live, step.Drift, now)
+	limited := step.Verb == Delete && (step.Drift.By == drift.ByAdmission || step.Drift.By == drift.ByConflict) // by their creations
+	return step, limited || !o.Contests[step.Key()].Blocks(step.Object, step.Live, step.Drift, now)
 }
 
 // undone returns the drift of a step with who undid the latest write: the deletion of what the step deletes, or what the
@@ -198,7 +200,7 @@ func (o Observed) unlessContested(step Step, now time.Time) (_ Step, ok bool) {
 func undone(step Step, last drift.Write, known bool) drift.Drift {
 	found := step.Drift
 	switch {
-	case found.By == drift.ByAdmission: // a revocation
+	case found.By == drift.ByAdmission, found.By == drift.ByConflict: // a revocation
 	case step.Verb == Delete && !(known && last.Wrote(step.Live)):
 		found.By = drift.ByCreation
 	case !step.Repeated || found.By != "":

@@ -101,7 +101,7 @@ func (r Written) addTo(d *decision) {
 		if !d.Observed.Writes[key].RefusesGrant() { // as the record has it
 			delete(d.Observed.Writes, key)
 		}
-		if r.Step.Drift.By == drift.ByCreation {
+		if r.Step.Drift.By == drift.ByCreation || r.Step.Drift.By == drift.ByConflict {
 			d.Observed.Contests[key] = d.Observed.Contests[key].Repaired(r.Step.Drift, r.At)
 		}
 	case r.Step.Desired != nil:

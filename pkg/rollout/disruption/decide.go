@@ -48,11 +48,18 @@ type Input struct {
 type Plan struct {
 	Writes []*policyv1.PodDisruptionBudget
 	// Deletes are live budgets. One that is to be written, too, is deleted if the manager cannot write it now.
-	Deletes []*policyv1.PodDisruptionBudget
+	Deletes []Deletion
 	// Refusals are messages about Deployments without the budget that the annotation asks for.
 	Refusals []string
 	// Waits is set if a budget is not created until the others are read.
 	Waits bool
+}
+
+// Deletion is that of a live budget.
+type Deletion struct {
+	Budget *policyv1.PodDisruptionBudget
+	// Conflicts is set if another client's budget is the cause.
+	Conflicts bool
 }
 
 // Decide returns what to do. A budget that keeps nodes from being drained is deleted in each state of the version.
@@ -105,7 +112,7 @@ func (d *decision) decideOne(spec operatorsv1alpha1.StrategyDeploymentSpec, pods
 	}
 	why := d.whyNot(judged, pods)
 	if why != "" || live != nil && d.whyNot(live, pods) != "" {
-		d.delete(live)
+		d.deleteWith(live, pods)
 	}
 	if why == "" && (live != nil || d.Installs) {
 		d.kept = append(d.kept, budgetedPods{spec.Name, judged, pods.Labels})
@@ -123,7 +130,7 @@ func (d *decision) decideOlder(older *appsv1.Deployment) {
 	switch {
 	case live == nil:
 	case d.whyNot(live, pods) != "":
-		d.delete(live)
+		d.deleteWith(live, pods)
 	default:
 		d.kept = append(d.kept, budgetedPods{older.Name, live, pods.Labels})
 	}
@@ -140,26 +147,31 @@ func podsOf(d *appsv1.Deployment, existing []*corev1.Pod) Pods {
 
 // whyNot returns why a budget must not exist; empty if it may.
 func (d *decision) whyNot(budget *policyv1.PodDisruptionBudget, pods Pods) string {
-	others := lists.Filter(d.Others, func(other *policyv1.PodDisruptionBudget) bool { return other.Name != budget.Name })
+	others := d.others(budget)
 	for _, earlier := range d.kept {
 		if selects(budget.Spec.Selector, earlier.labels) {
 			return fmt.Sprintf("its selector also selects the pods of Deployment %s, which have PodDisruptionBudget %s: correct the selectors in the ClusterServiceVersion", earlier.deployment, earlier.budget.Name)
 		}
 		others = append(others, earlier.budget)
 	}
-	pods.Labels = slices.Concat(pods.Labels, d.alsoSelected(budget))
-	return Refusal(budget.Spec, pods, others)
+	return Refusal(budget.Spec, d.withSelected(pods, budget), others)
 }
 
-// alsoSelected returns the labels of the pods of all Deployments that a budget selects: these must not have another one, either.
-func (d *decision) alsoSelected(budget *policyv1.PodDisruptionBudget) []labels.Set {
+// others returns the budgets with other names.
+func (d *decision) others(budget *policyv1.PodDisruptionBudget) []*policyv1.PodDisruptionBudget {
+	return lists.Filter(d.Others, func(other *policyv1.PodDisruptionBudget) bool { return other.Name != budget.Name })
+}
+
+// withSelected adds the pods of all Deployments that a budget selects: these must not have another one, either.
+func (d *decision) withSelected(pods Pods, budget *policyv1.PodDisruptionBudget) Pods {
 	var all []labels.Set
 	for _, deployments := range []map[string]*appsv1.Deployment{d.Deployments, d.Older} {
 		for name, deployment := range deployments {
 			all = append(all, podsOf(deployment, d.Pods[name]).Labels...)
 		}
 	}
-	return lists.Filter(all, func(pod labels.Set) bool { return selects(budget.Spec.Selector, []labels.Set{pod}) })
+	selected := lists.Filter(all, func(pod labels.Set) bool { return selects(budget.Spec.Selector, []labels.Set{pod}) })
+	return Pods{Replicas: pods.Replicas, Labels: slices.Concat(pods.Labels, selected)}
 }
 
 // write returns why a budget is not written. Another client may have its name.
@@ -180,6 +192,13 @@ func (d *decision) write(budget, live *policyv1.PodDisruptionBudget) (why string
 
 func (d *decision) delete(live *policyv1.PodDisruptionBudget) {
 	if live != nil {
-		d.Deletes = append(d.Deletes, live)
+		d.Deletes = append(d.Deletes, Deletion{Budget: live})
+	}
+}
+
+// deleteWith deletes the budget of some pods, and records whether another client's budget is the cause.
+func (d *decision) deleteWith(live *policyv1.PodDisruptionBudget, pods Pods) {
+	if live != nil {
+		d.Deletes = append(d.Deletes, Deletion{live, selecting(d.others(live), d.withSelected(pods, live)) != nil})
 	}
 }

@@ -105,9 +105,9 @@ func (n *neighbourhood) round() {
 			}
 			n.budgets[b.Name] = b
 		}
-		for _, b := range plan.Deletes {
+		for _, d := range plan.Deletes {
 			n.writes++
-			delete(n.budgets, b.Name)
+			delete(n.budgets, d.Budget.Name)
 		}
 	}
 }

@@ -9,6 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 )
 
 // Pods are the pods of one Deployment.
@@ -21,15 +23,18 @@ type Pods struct {
 // Refusal returns why the pods must not have a budget, with the next step; empty if they may. others are the other budgets
 // of the namespace.
 func Refusal(budget policyv1.PodDisruptionBudgetSpec, pods Pods, others []*policyv1.PodDisruptionBudget) string {
-	for _, other := range others {
-		if selects(other.Spec.Selector, pods.Labels) {
-			return fmt.Sprintf("PodDisruptionBudget %s selects its pods, and API servers do not evict a pod that has two: delete the PodDisruptionBudget, or remove the annotation", other.Name)
-		}
+	if other := selecting(others, pods); other != nil {
+		return fmt.Sprintf("PodDisruptionBudget %s selects its pods, and API servers do not evict a pod that has two: delete the PodDisruptionBudget, or remove the annotation", other.Name)
 	}
 	if pods.Replicas > 0 && evictable(budget, int(pods.Replicas)) <= 0 {
 		return fmt.Sprintf("with spec.replicas %d no pod could be evicted, and no node of the pods could be drained: add replicas, or lower the limit", pods.Replicas)
 	}
 	return ""
+}
+
+// selecting returns the first budget that selects any of the pods; nil for none.
+func selecting(budgets []*policyv1.PodDisruptionBudget, pods Pods) *policyv1.PodDisruptionBudget {
+	return lists.First(budgets, func(budget *policyv1.PodDisruptionBudget) bool { return selects(budget.Spec.Selector, pods.Labels) })
 }
 
 // selects reports whether a selector selects pods with any of some labels. As in API servers, no selector selects nothing,

@@ -8,6 +8,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
 const (
@@ -22,6 +24,7 @@ const (
 	ByAdmission = "(admission)" // a mutating webhook or a MutatingAdmissionPolicy
 	ByAnyClient = "(anybody)"   // clients under changing names, or without one
 	ByCreation  = "(creation)"  // a client that recreates what the manager deletes
+	ByConflict  = "(conflict)"  // clients that create and delete what the object must not exist with
 )
 
 // Contest is the record of the reverted repairs of one object, by client.
@@ -182,7 +185,7 @@ func (c Contest) Message(key string, now time.Time) string {
 		what, noun := revertedBy(r.by, r.field)
 		when := lasting(noun, r.last, r.overAt())
 		if now.Before(r.blockedUntil()) {
-			when = fmt.Sprintf("the manager %s it again at %s", map[string]string{"repair": "repairs", "deletion": "deletes"}[noun], instant(r.blockedUntil()))
+			when = fmt.Sprintf("the manager %s it again at %s", map[string]string{"repair": "repairs", "deletion": "deletes", "conflict": "creates"}[noun], instant(r.blockedUntil()))
 		}
 		all = append(all, fmt.Sprintf("%s: %s; %s. %s", key, what, when, remedy(r.by)))
 	}
@@ -191,13 +194,19 @@ func (c Contest) Message(key string, now time.Time) string {
 
 // revertedBy returns what a client does, and what the manager does against it.
 func revertedBy(by, field string) (what, noun string) {
-	if by == ByCreation {
+	switch by {
+	case ByCreation:
 		return "another client creates it again each time the manager deletes it", "deletion"
+	case ByConflict:
+		return "other clients keep creating and deleting PodDisruptionBudgets for its pods", "conflict"
 	}
 	return fmt.Sprintf("%s keeps changing %s back", who(by), field), "repair"
 }
 
 func lasting(noun string, last, end time.Time) string {
+	if noun == "conflict" {
+		return fmt.Sprintf("the latest conflict was at %s; this message is removed at %s without another one", instant(last), instant(end))
+	}
 	return fmt.Sprintf("the latest %s was at %s; this message is removed at %s if that %[1]s lasts", noun, instant(last), instant(end))
 }
 
@@ -217,8 +226,11 @@ func who(by string) string {
 }
 
 func remedy(by string) string {
-	if by == ByAdmission {
+	switch by {
+	case ByAdmission:
 		return "Exclude the object from the mutating webhook or MutatingAdmissionPolicy, or delete the ClusterServiceVersion"
+	case ByConflict:
+		return "Stop these clients, or remove annotation " + wellknown.AnnotationAvailabilityBudget
 	}
 	return "Stop that client, or delete the ClusterServiceVersion"
 }
