@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -138,13 +140,15 @@ func TestListWithALog(t *testing.T) {
 		"a pod answers a proxy with 404": {nil, []map[string]any{
 			logLine("get", "one", minute(5), unanswered, failed(404, ""), set("objectRef.subresource", "proxy")),
 		}, "shop/one Vanished Possible: Possible CONNECT AuditLog /proxy by alice", ""},
-		"refused":              {nil, []map[string]any{logLine("create", "one", minute(5), unanswered, set("responseStatus.code", 403))}, "", ""},
-		"a dry run":            {nil, []map[string]any{logLine("create", "one", minute(5), unanswered, dryRunInURL)}, "", ""},
-		"another webhook":      {nil, []map[string]any{logLine("update", "one", minute(5), set("annotations", map[string]any{"failed-open.validating.webhook.admission.k8s.io/round_0_index_0": "w.shop.io"}))}, "", ""},
-		"outside its scope":    {nil, []map[string]any{logLine("update", "one", minute(5), unanswered, set("objectRef.namespace", "other"))}, "", ""},
-		"before the opening":   {nil, []map[string]any{logLine("update", "one", minute(-5), unanswered)}, "", ""},
-		"received only":        {nil, []map[string]any{logLine("update", "one", minute(5), unanswered, set("stage", "RequestReceived"))}, "", ""},
-		"an impersonated user": {nil, []map[string]any{logLine("update", "one", minute(5), unanswered, set("impersonatedUser", map[string]any{"username": "bob"}))}, "shop/one Vanished Certain: Certain UPDATE AuditLog by bob", ""},
+		"refused":                              {nil, []map[string]any{logLine("create", "one", minute(5), unanswered, set("responseStatus.code", 403))}, "", ""},
+		"a dry run":                            {nil, []map[string]any{logLine("create", "one", minute(5), unanswered, dryRunInURL)}, "", ""},
+		"another webhook":                      {nil, []map[string]any{logLine("update", "one", minute(5), set("annotations", map[string]any{"failed-open.validating.webhook.admission.k8s.io/round_0_index_0": "w.shop.io"}))}, "", ""},
+		"outside its scope":                    {nil, []map[string]any{logLine("update", "one", minute(5), unanswered, set("objectRef.resource", "events"))}, "", ""},
+		"outside its selector":                 {nil, []map[string]any{logLine("update", "one", minute(5), unanswered, set("objectRef.namespace", "other"))}, "other/one Vanished Possible: Possible UPDATE AuditLog by alice", ""},
+		"outside its selector, and not passed": {nil, []map[string]any{logLine("update", "one", minute(5), set("objectRef.namespace", "other"))}, "", ""},
+		"before the opening":                   {nil, []map[string]any{logLine("update", "one", minute(-5), unanswered)}, "", ""},
+		"received only":                        {nil, []map[string]any{logLine("update", "one", minute(5), unanswered, set("stage", "RequestReceived"))}, "", ""},
+		"an impersonated user":                 {nil, []map[string]any{logLine("update", "one", minute(5), unanswered, set("impersonatedUser", map[string]any{"username": "bob"}))}, "shop/one Vanished Certain: Certain UPDATE AuditLog by bob", ""},
 		"a connection, twice": {nil, []map[string]any{
 			logLine("create", "one", minute(5), unanswered, set("objectRef.subresource", "exec"), set("stage", "ResponseStarted")),
 			logLine("create", "one", minute(5), unanswered, set("objectRef.subresource", "exec")),
@@ -299,4 +303,65 @@ func TestConditionsThatFail(t *testing.T) {
 
 func TestLinesThatAreNoEvents(t *testing.T) {
 	installtest.Error(t, "invalid character", (&Log{}).Add([]byte("I1128 no JSON")))
+}
+
+// A client deletes its Namespace after the opening and creates it again without the label, or removes the label.
+func TestNamespaceOfThePast(t *testing.T) {
+	named := func(labels map[string]string, created int) []corev1.Namespace {
+		return []corev1.Namespace{{ObjectMeta: metav1.ObjectMeta{Name: "shop", Labels: labels, CreationTimestamp: metav1.NewTime(minute(created))}}}
+	}
+	for name, test := range map[string]struct {
+		namespaces []corev1.Namespace
+		want       string
+	}{
+		"does not exist":       {nil, "Certain: Certain"},
+		"created since":        {named(nil, 90), "Certain: Certain"},
+		"has the label":        {named(map[string]string{"scope": "yes"}, -90), "Certain: Certain"},
+		"without the label":    {named(nil, -90), "Possible: Possible"},
+		"with another label":   {named(map[string]string{"scope": "no"}, -90), "Possible: Possible"},
+		"created with a label": {named(map[string]string{"scope": "yes"}, 90), "Certain: Certain"},
+	} {
+		facts := Facts{Webhooks: []Webhook{webhook()}, Served: served(), Log: logOf(t, logLine("create", "one", minute(5), unanswered))}
+		facts.Served.Namespaces = test.namespaces
+		installtest.Same(t, name, "shop/one Vanished "+test.want+" CREATE AuditLog by alice", strings.Join(lists.Map(List(facts).Entries, text), "\n"))
+	}
+}
+
+// The log has the name of a webhook only. A request belongs to another one of the name if that one selects it.
+func TestWebhooksWithOneName(t *testing.T) {
+	for name, test := range map[string]struct {
+		selected map[string]string // by the other webhook
+		resource string
+		want     string
+	}{
+		"the other one selects it":       {map[string]string{"kubernetes.io/metadata.name": "other"}, "configmaps", ""},
+		"the other one does not":         {map[string]string{"kubernetes.io/metadata.name": "third"}, "configmaps", "other/one Vanished Possible: Possible CREATE AuditLog by alice"},
+		"the other one has other rules":  {nil, "events", "other/one Vanished Possible: Possible CREATE AuditLog by alice"},
+		"the other one selects anything": {nil, "configmaps", ""},
+	} {
+		other := *webhook().Declared
+		other.Rules, other.NamespaceSelector = rule("", "v1", test.resource, "*"), &metav1.LabelSelector{MatchLabels: test.selected}
+		w := webhook(func(w *Webhook) { w.Namesakes = []admissionregistrationv1.ValidatingWebhook{other} })
+		facts := Facts{Webhooks: []Webhook{w}, Served: served(), Log: logOf(t, logLine("create", "one", minute(5), unanswered, set("objectRef.namespace", "other")))}
+		facts.Served.Namespaces[1].Labels = map[string]string{"kubernetes.io/metadata.name": "other"}
+		installtest.Same(t, name, test.want, strings.Join(lists.Map(List(facts).Entries, text), "\n"))
+	}
+}
+
+func TestNamesakes(t *testing.T) {
+	named := func(name string) []admissionregistrationv1.ValidatingWebhook {
+		return []admissionregistrationv1.ValidatingWebhook{{Name: name}}
+	}
+	configurations := Configurations{
+		Validating: []admissionregistrationv1.ValidatingWebhookConfiguration{
+			{ObjectMeta: metav1.ObjectMeta{Name: "v.shop.io-x"}, Webhooks: named("v.shop.io")},
+			{ObjectMeta: metav1.ObjectMeta{Name: "b"}, Webhooks: named("fail-open.v.shop.io")},
+			{ObjectMeta: metav1.ObjectMeta{Name: "c"}, Webhooks: named("w.shop.io")},
+		},
+		Mutating: []admissionregistrationv1.MutatingWebhookConfiguration{
+			{ObjectMeta: metav1.ObjectMeta{Name: "v.shop.io-x"}, Webhooks: []admissionregistrationv1.MutatingWebhook{{Name: "v.shop.io"}}},
+		},
+	}
+	installtest.Same(t, "of a validating webhook", 2, len(configurations.namesakes(webhook())))
+	installtest.Same(t, "of a mutating webhook", 2, len(configurations.namesakes(webhook(mutating))))
 }

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
@@ -108,7 +107,7 @@ func (l *Log) passed(m matcher, opening managerv1alpha1.Opening, objects []Objec
 	}
 	var all []shown
 	for _, write := range l.writes {
-		if write.answered.Before(w.begins()) || w.endsBefore(write.received) || !m.mayConcern(write) {
+		if write.answered.Before(w.begins()) || w.endsBefore(write.received) {
 			continue
 		}
 		if s, is := m.passedBy(write, w, existing[write.identity()]); is {
@@ -132,6 +131,7 @@ func (m matcher) passedBy(write logged, w window, existing *Object) (shown, bool
 		s.object, regarded = existing, *existing
 	}
 	answer := and(
+		func() truth { return m.concerns(write) },
 		func() truth { return m.unanswered(write, regarded, w) },
 		func() truth { return write.effect(s.object) },
 	)
@@ -172,17 +172,4 @@ func (m matcher) object(w logged) Object {
 		return r.GroupResource() == w.resource && r.Version == w.version && r.Subresource == ""
 	})
 	return Object{Resource: resource, Namespace: w.namespace, Name: w.name}
-}
-
-// mayConcern reports whether a request may be one to this webhook: another operator's webhook may have the same name.
-func (m matcher) mayConcern(w logged) bool {
-	o := m.object(w)
-	if o.Resource.Kind.Empty() || w.operation == admissionregistrationv1.Connect || !m.hasNamespace(w.namespace) {
-		return w.passedWithout(m.Name)
-	}
-	return m.selects(past{operation: w.operation, subresource: w.subresource, object: o}, nil)
-}
-
-func (m matcher) hasNamespace(name string) bool {
-	return name == "" || slices.ContainsFunc(m.served.Namespaces, func(ns corev1.Namespace) bool { return ns.Name == name })
 }

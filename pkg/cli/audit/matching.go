@@ -104,9 +104,13 @@ func (m matcher) selected(p past) truth {
 	}
 }
 
-// selects asks the packages of the API server, with another objectSelector if the labels are not known.
+// selects evaluates rules and selectors, with another objectSelector if the labels are not known.
 func (m matcher) selects(p past, objects *metav1.LabelSelector) bool {
-	w := *m.Declared
+	return m.sentTo(*m.Declared, p, objects)
+}
+
+// sentTo asks the packages of the API server whether a webhook gets a request.
+func (m matcher) sentTo(w admissionregistrationv1.ValidatingWebhook, p past, objects *metav1.LabelSelector) bool {
 	w.MatchConditions, w.ObjectSelector, w.FailurePolicy = nil, objects, nil
 	if objects == nil {
 		w.ObjectSelector = &metav1.LabelSelector{}

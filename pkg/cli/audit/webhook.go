@@ -30,6 +30,8 @@ type Webhook struct {
 
 	// Declared is the webhook in its closed form, as its configuration has it; nil if it is not registered.
 	Declared *admissionregistrationv1.ValidatingWebhook `json:"-"`
+	// Namesakes are the other webhooks of the cluster with this name.
+	Namesakes []admissionregistrationv1.ValidatingWebhook `json:"-"`
 }
 
 // Mutates reports whether the webhook can change objects.
@@ -72,6 +74,7 @@ func (c Configurations) webhook(r managerv1alpha1.WebhookRollout, s managerv1alp
 			w.Declared = declared(registered)
 		}
 	}
+	w.Namesakes = c.namesakes(w)
 	if w.Declared == nil {
 		w.Unread = "the webhook is not registered: its rules and selectors are not known. Run the command again when it is registered"
 	}
@@ -86,6 +89,28 @@ func (c Configurations) of(s managerv1alpha1.WebhookStatus) (map[string]string, 
 	}
 	found := lists.First(c.Validating, func(v admissionregistrationv1.ValidatingWebhookConfiguration) bool { return v.Name == s.Configuration })
 	return found.Annotations, found.Webhooks
+}
+
+// namesakes returns the webhooks with the name of a webhook, open or closed, in other configurations. The name of its own one is
+// unique among those of its type.
+func (c Configurations) namesakes(w Webhook) []admissionregistrationv1.ValidatingWebhook {
+	var all []admissionregistrationv1.ValidatingWebhook
+	add := func(registered []admissionregistrationv1.ValidatingWebhook) {
+		all = append(all, lists.Filter(registered, func(r admissionregistrationv1.ValidatingWebhook) bool {
+			return strings.TrimPrefix(r.Name, wellknown.OpenWebhookPrefix) == w.Name
+		})...)
+	}
+	for _, v := range c.Validating {
+		if w.Mutates() || v.Name != w.Configuration {
+			add(v.Webhooks)
+		}
+	}
+	for _, m := range c.Mutating {
+		if !w.Mutates() || m.Name != w.Configuration {
+			add(webhookconfig.Webhooks(&m))
+		}
+	}
+	return all
 }
 
 // declared returns a webhook without what an opening adds to it.
