@@ -78,6 +78,7 @@ func (c Config) availabilityRefusals(csv *operatorsv1alpha1.ClusterServiceVersio
 			r.refuse("%s is not known: correct it to one of %s", key, strings.Join(availabilityAnnotations, ", "))
 		}
 	}
+	r.refuseDeclarations()
 	a, serving := r.read(), servingDeployments(csv)
 	if len(serving) == 0 {
 		r.refuse("%s* have no effect, because no Deployment of ClusterServiceVersion %s serves a webhook: remove them", availabilityPrefix, csv.Name)

@@ -27,6 +27,9 @@ func withArgs(args ...string) func(*appsv1.DeploymentSpec) {
 func TestAvailability(t *testing.T) {
 	const source = "Subscription shop: spec.config.annotations, olm-webhook-manager.io/"
 	const replicas, spread, class = "availability-replicas", "availability-spread", "availability-priority-class"
+	notUnderstood := func(value string) string {
+		return source + `leader-election is "` + value + `", which is neither "true" nor "false": correct it`
+	}
 	const noLeader = source + `availability-replicas does not apply to Deployment manager, because its operator is not known to elect a leader: if it does, set olm-webhook-manager.io/leader-election to "true"`
 	for name, test := range map[string]struct {
 		settings map[string]string
@@ -46,14 +49,36 @@ func TestAvailability(t *testing.T) {
 		"the author declares that there is none": {
 			settings: map[string]string{replicas: "3"}, author: map[string]string{"leader-election": "false"}, change: withReplicas(2), refusals: []string{noLeader},
 		},
-		"replicas of the author":          {settings: map[string]string{replicas: "3"}, change: withReplicas(2), want: Availability{Replicas: 3}},
-		"a flag":                          {settings: map[string]string{replicas: "2"}, change: withArgs("--leader-elect"), want: Availability{Replicas: 2}},
-		"a flag with a value":             {settings: map[string]string{replicas: "2"}, change: withArgs("-enable-leader-election=true"), want: Availability{Replicas: 2}},
-		"a flag that is off":              {settings: map[string]string{replicas: "2"}, change: withArgs("--leader-elect=false"), refusals: []string{noLeader}},
-		"the last flag counts":            {settings: map[string]string{replicas: "2"}, change: withArgs("--leader-elect", "--leader-elect=0"), refusals: []string{noLeader}},
-		"a flag of another name":          {settings: map[string]string{replicas: "2"}, change: withArgs("--leader-elect-lease-duration=1s", "leader-elect"), refusals: []string{noLeader}},
-		"one replica needs no election":   {settings: map[string]string{replicas: "1"}, want: Availability{Replicas: 1}},
-		"annotations of the author alone": {author: map[string]string{replicas: "3", "leader-election": "true"}},
+		"replicas of the author": {settings: map[string]string{replicas: "3"}, change: withReplicas(2), want: Availability{Replicas: 3}},
+		"declared with a capital letter": {
+			settings: map[string]string{replicas: "3", "leader-election": "False"}, change: withArgs("--leader-elect"), refusals: []string{notUnderstood("False"), noLeader},
+		},
+		"declared with another word": {
+			settings: map[string]string{replicas: "3", "leader-election": "no"}, change: withArgs("--leader-elect"), refusals: []string{notUnderstood("no"), noLeader},
+		},
+		"declared with a space": {
+			settings: map[string]string{replicas: "3", "leader-election": "false "}, change: withReplicas(2), refusals: []string{notUnderstood("false "), noLeader},
+		},
+		"true, with a capital letter": {settings: map[string]string{replicas: "3", "leader-election": "True"}, refusals: []string{notUnderstood("True"), noLeader}},
+		"misspelt": {
+			settings: map[string]string{replicas: "3", "leader-elect": "false"}, change: withArgs("--leader-elect"),
+			refusals: []string{source + "leader-elect is not known: correct it to olm-webhook-manager.io/leader-election", noLeader},
+		},
+		"misspelt, and declared": {
+			settings: map[string]string{replicas: "3", "leader-elections": "false", "leader-election": "true"},
+			refusals: []string{source + "leader-elections is not known: correct it to olm-webhook-manager.io/leader-election", noLeader},
+		},
+		"declared by the author with another word": {
+			settings: map[string]string{replicas: "3"}, author: map[string]string{"leader-election": "no"}, change: withArgs("--leader-elect"), refusals: []string{noLeader},
+		},
+		"not understood, without replicas": {settings: map[string]string{replicas: "1", "leader-election": "no"}, want: Availability{Replicas: 1}, refusals: []string{notUnderstood("no")}},
+		"a flag":                           {settings: map[string]string{replicas: "2"}, change: withArgs("--leader-elect"), want: Availability{Replicas: 2}},
+		"a flag with a value":              {settings: map[string]string{replicas: "2"}, change: withArgs("-enable-leader-election=true"), want: Availability{Replicas: 2}},
+		"a flag that is off":               {settings: map[string]string{replicas: "2"}, change: withArgs("--leader-elect=false"), refusals: []string{noLeader}},
+		"the last flag counts":             {settings: map[string]string{replicas: "2"}, change: withArgs("--leader-elect", "--leader-elect=0"), refusals: []string{noLeader}},
+		"a flag of another name":           {settings: map[string]string{replicas: "2"}, change: withArgs("--leader-elect-lease-duration=1s", "leader-elect"), refusals: []string{noLeader}},
+		"one replica needs no election":    {settings: map[string]string{replicas: "1"}, want: Availability{Replicas: 1}},
+		"annotations of the author alone":  {author: map[string]string{replicas: "3", "leader-election": "true"}},
 		"no number": {settings: map[string]string{replicas: "two"}, refusals: []string{
 			source + `availability-replicas is "two", which is no number of replicas: set one such as "2"`,
 		}},
