@@ -183,7 +183,7 @@ func (u *Uninstaller) release(ctx context.Context, csv *operatorsv1alpha1.Cluste
 	if err := u.deleteDelegations(ctx, csv, ownership); err != nil {
 		return err
 	}
-	if err := u.deleteBudgets(ctx, csv); err != nil {
+	if err := u.deleteBudgets(ctx, csv, true); err != nil {
 		return err
 	}
 	if err := u.removeDefinitionOwners(ctx, csv, true); err != nil {

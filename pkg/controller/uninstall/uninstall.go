@@ -39,7 +39,7 @@ func (u *Uninstaller) Finish(ctx context.Context, csv, successor *operatorsv1alp
 	if err := u.deleteDelegations(ctx, csv, ownership); err != nil {
 		return err
 	}
-	if err := u.deleteBudgets(ctx, csv); err != nil {
+	if err := u.deleteBudgets(ctx, csv, false); err != nil {
 		return err
 	}
 	if kept {

@@ -102,13 +102,13 @@ func (d *decision) decideOne(spec operatorsv1alpha1.StrategyDeploymentSpec, pods
 	if !held { // While Deployments stay as olm-operator made them, or are given back to it, nothing is added.
 		desired = render.Budget(d.CSV, d.Replaced, d.Config, spec)
 	}
-	judged := desired
-	if live != nil && !d.Installs && !held {
-		judged = live
-	}
-	if judged == nil {
+	if desired == nil {
 		d.delete(live)
 		return
+	}
+	judged := desired
+	if live != nil && !d.Installs {
+		judged = live
 	}
 	why := d.whyNot(judged, pods)
 	if why != "" || live != nil && d.whyNot(live, pods) != "" {
@@ -118,7 +118,7 @@ func (d *decision) decideOne(spec operatorsv1alpha1.StrategyDeploymentSpec, pods
 		d.kept = append(d.kept, budgetedPods{spec.Name, judged, pods.Labels})
 		why = d.write(judged, live)
 	}
-	if why != "" && desired != nil {
+	if why != "" {
 		d.Refusals = append(d.Refusals, d.Config.RefuseBudget(d.CSV, spec.Name, why))
 	}
 }
@@ -129,6 +129,8 @@ func (d *decision) decideOlder(older *appsv1.Deployment) {
 	live, pods := d.Budgets[names.Budget(older.Name)], podsOf(older, d.Pods[older.Name])
 	switch {
 	case live == nil:
+	case !d.Config.HasBudget(d.CSV):
+		d.delete(live)
 	case d.whyNot(live, pods) != "":
 		d.deleteWith(live, pods)
 	default:

@@ -141,3 +141,29 @@ func TestLimitThatCannotBeWritten(t *testing.T) {
 		installtest.Contains(t, plan.Refusals[0], "the account has no permission to update it")
 	}
 }
+
+// Without the annotation, there is no budget, also while a requirement is not met, and for a Deployment that an upgrade has not
+// reached.
+func TestBudgetWithoutTheAnnotation(t *testing.T) {
+	for name, test := range map[string]struct {
+		change    func(*Input)
+		annotated bool
+		deletions int
+	}{
+		"installs":                            {func(*Input) {}, false, 1},
+		"a requirement is not met":            {func(in *Input) { in.Installs = false }, false, 1},
+		"not reached":                         {func(in *Input) { in.Older, in.Deployments = in.Deployments, nil }, false, 1},
+		"annotated":                           {func(*Input) {}, true, 0},
+		"annotated, a requirement is not met": {func(in *Input) { in.Installs = false }, true, 0},
+		"annotated, not reached":              {func(in *Input) { in.Older, in.Deployments = in.Deployments, nil }, true, 0},
+	} {
+		in := installed("a")
+		live := Decide(in).Writes[0]
+		in.Budgets[live.Name] = live
+		if !test.annotated {
+			in.Config.Annotations = nil
+		}
+		test.change(&in)
+		installtest.Same(t, name+": deletions", test.deletions, len(Decide(in).Deletes))
+	}
+}
