@@ -50,8 +50,8 @@ func (g *Gatherer) Gather(ctx context.Context, csv *operatorsv1alpha1.ClusterSer
 	if err := g.awaitSubscription(ctx, s, now); err != nil {
 		return decide.Facts{}, err
 	}
-	var err error
-	if s.Config.UnusablePriorityClass, err = whyUnusable(ctx, g.Kube, s.Config.PriorityClass(csv)); err != nil {
+	err := addPriorityClass(ctx, g.Kube, s)
+	if err != nil {
 		return decide.Facts{}, err
 	}
 	by := discovery.NewAsker(queue.CSVKey(csv.Namespace, csv.Name))

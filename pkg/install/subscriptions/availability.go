@@ -47,7 +47,7 @@ func (c Config) Availability(csv *operatorsv1alpha1.ClusterServiceVersion, spec 
 	if a.Replicas > 1 && !r.mayRunReplicas(spec) {
 		a.Replicas = 0
 	}
-	if c.UnusablePriorityClass != "" {
+	if c.UnusablePriorityClass != "" && !c.KeepsPriorityClass[spec.Name] {
 		a.PriorityClass = ""
 	}
 	return a
@@ -91,7 +91,11 @@ func (c Config) availabilityRefusals(csv *operatorsv1alpha1.ClusterServiceVersio
 		}
 	}
 	if a.PriorityClass != "" && c.UnusablePriorityClass != "" {
-		r.refuse("%s is ignored: %s", wellknown.AnnotationAvailabilityPriorityClass, c.UnusablePriorityClass)
+		ignored := "is ignored"
+		if len(c.KeepsPriorityClass) > 0 {
+			ignored = "is ignored where pods do not have it"
+		}
+		r.refuse("%s %s: %s", wellknown.AnnotationAvailabilityPriorityClass, ignored, c.UnusablePriorityClass)
 	}
 	return r.refusals
 }

@@ -36,6 +36,7 @@ func TestAvailability(t *testing.T) {
 		author   map[string]string
 		change   func(*appsv1.DeploymentSpec)
 		unusable string
+		keeps    string // the Deployment that keeps the class
 		want     Availability
 		refusals []string
 	}{
@@ -107,6 +108,13 @@ func TestAvailability(t *testing.T) {
 		"a class that does not exist": {settings: map[string]string{class: "high"}, unusable: "PriorityClass high does not exist: create it", refusals: []string{
 			source + "availability-priority-class is ignored: PriorityClass high does not exist: create it",
 		}},
+		"a class that must not be read": {settings: map[string]string{class: "high"}, unusable: "no permission", keeps: "other", refusals: []string{
+			source + "availability-priority-class is ignored where pods do not have it: no permission",
+		}},
+		"a class that must not be read, of pods": {
+			settings: map[string]string{class: "high"}, unusable: "no permission", keeps: "manager", want: Availability{PriorityClass: "high"},
+			refusals: []string{source + "availability-priority-class is ignored where pods do not have it: no permission"},
+		},
 		"no name of a class": {settings: map[string]string{class: "High!"}, refusals: []string{
 			source + `availability-priority-class is "High!", which is no name of a PriorityClass: correct it`,
 		}},
@@ -123,6 +131,9 @@ func TestAvailability(t *testing.T) {
 			csv := installtest.Operator(installtest.Deployments(installtest.DeploymentOf("manager", change), installtest.DeploymentOf("other", withReplicas(2))), installtest.ServedBy("manager"))
 			csv.Annotations = prefixed(test.author)
 			config := Config{Subscription: "shop", UnusablePriorityClass: test.unusable, SubscriptionConfig: operatorsv1alpha1.SubscriptionConfig{Annotations: prefixed(test.settings)}}
+			if test.keeps != "" {
+				config.KeepsPriorityClass = map[string]bool{test.keeps: true}
+			}
 			specs := csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs
 			installtest.Same(t, "what applies", test.want, config.Availability(csv, specs[0]))
 			installtest.Same(t, "what applies to a Deployment without a webhook", Availability{}, config.Availability(csv, specs[1]))
@@ -130,7 +141,7 @@ func TestAvailability(t *testing.T) {
 
 			unsubscribed := csv.DeepCopy()
 			if maps.Copy(unsubscribed.Annotations, config.Annotations); test.author[replicas] == "" {
-				got := Config{UnusablePriorityClass: test.unusable}.Availability(unsubscribed, specs[0])
+				got := Config{UnusablePriorityClass: test.unusable, KeepsPriorityClass: config.KeepsPriorityClass}.Availability(unsubscribed, specs[0])
 				installtest.Same(t, "what applies without a Subscription", test.want, got)
 			}
 		})

@@ -23,6 +23,8 @@ type Config struct {
 	AlsoNaming []string
 	// UnusablePriorityClass is why the PriorityClass of the annotations is ignored; empty if it exists, or was not read.
 	UnusablePriorityClass string
+	// KeepsPriorityClass are the Deployments whose pods keep it all the same, by name: it is not known that it does not exist.
+	KeepsPriorityClass map[string]bool
 	operatorsv1alpha1.SubscriptionConfig
 }
 
