@@ -5,6 +5,7 @@ import (
 	"time"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	policyv1 "k8s.io/api/policy/v1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
@@ -87,4 +88,21 @@ func TestContestRecord(t *testing.T) {
 			installtest.Same(t, "blocked", test.wantBlocked, contest.Blocks(desired, live, by("adversary", "x"), now))
 		})
 	}
+}
+
+// Conflicts begin a contest, as repairs do. It pauses creations, and neither repairs nor deletions of others.
+func TestContestOfConflicts(t *testing.T) {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	contest := Contest{}
+	for range 3 {
+		contest = contest.Repaired(Drift{By: ByConflict}, now)
+	}
+	const what, remedy = "PodDisruptionBudget x: other clients keep creating and deleting PodDisruptionBudgets for its pods; ",
+		". Stop these clients, or remove annotation olm-webhook-manager.io/availability-disruption-budget"
+	installtest.Same(t, "in the pause", what+"the manager creates it again at 2026-03-01T12:01:00Z"+remedy, contest.Message("PodDisruptionBudget x", now))
+	later := now.Add(90 * time.Second)
+	installtest.Same(t, "after it", what+"the latest conflict was at 2026-03-01T12:00:00Z; this message is removed at 2026-03-01T12:02:00Z without another one"+remedy, contest.Message("PodDisruptionBudget x", later))
+	installtest.Same(t, "the end of the pause", now.Add(time.Minute), contest.BlockedUntil(now))
+	budget := &policyv1.PodDisruptionBudget{}
+	installtest.Same(t, "repairs are paused", false, contest.Blocks(budget, budget, Drift{By: "other"}, now))
 }
