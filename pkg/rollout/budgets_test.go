@@ -260,6 +260,9 @@ func TestBudgetsInALoop(t *testing.T) {
 		}
 		plan = c.reconcileContest()
 		writes += len(plan.Steps)
+		if i == 59 {
+			installtest.Same(t, "writes in the first minute: three creations and deletions", 6, writes)
+		}
 		if len(c.Observed.Budgets)+len(c.Observed.OtherBudgets) > 1 {
 			together++
 		}
