@@ -162,6 +162,19 @@ func TestBudgetRefusedByTheAPIServer(t *testing.T) {
 	c.expectBudget("refused", nil, "the API server refuses it")
 }
 
+// A limit that the API server refuses to correct blocks no drain: the budget is deleted. Both requests are sent once in a reconciliation.
+func TestBudgetThatCannotBeCorrected(t *testing.T) {
+	const key = "PodDisruptionBudget shop/manager-webhooks"
+	c := withReplicas(t, 2)
+	c.expectBudget("created", createsBudget, "")
+	c.limitEvictions("maxUnavailable=1")
+	c.scale("manager", 1)
+	c.Observed.Refused[key] = "the API server refuses to update it"
+	installtest.Same(t, "the steps", deletesBudget, stepsOf(c.next()))
+	c.Observed.Refused[key], c.Observed.Undeletable = "the API server refuses to delete it", map[string]bool{key: true}
+	installtest.Same(t, "the steps after the deletion is refused, too", nil, stepsOf(c.next()))
+}
+
 // An upgrade stops at its first Deployment, whose image is bad. The second one continues to run as the previous version left it. Its
 // budget is judged all the same.
 func TestBudgetDuringAnUpgradeThatStops(t *testing.T) {

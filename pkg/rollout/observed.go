@@ -154,6 +154,8 @@ type Observed struct {
 	Refused map[string]string
 	// DeletionRefused are the objects of which the API server refused the deletion alone, by key.
 	DeletionRefused map[string]bool
+	// Undeletable are the objects of which the API server refused the deletion, perhaps next to another write, by key.
+	Undeletable map[string]bool
 	// Unanswered are the refused writes for which a webhook did not answer. A retry may succeed.
 	Unanswered map[string]bool
 	// Forbidden are the Refused writes for which the installer lacks a permission, by the object's key.
@@ -186,6 +188,8 @@ func (o Observed) TrustRefusal(object drift.Object) string {
 
 func (o Observed) refuses(step Step) bool {
 	switch {
+	case step.Verb == Delete && step.Kind() == "PodDisruptionBudget": // One that cannot be written can block drains.
+		return o.Undeletable[step.Key()]
 	case step.Verb == Delete:
 		return o.Refused[step.Key()] != ""
 	case len(o.Forbidden) > 0 && step.OnlyTrusts():

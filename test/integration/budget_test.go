@@ -72,8 +72,8 @@ func deleteBudget(e *env, name string) {
 	e.must(e.kube.PolicyV1().PodDisruptionBudgets(e.namespace).Delete(e.ctx, name, metav1.DeleteOptions{}))
 }
 
-// The annotation creates a budget with the selector of the Deployment, for pods of the version. It is repaired, follows the annotation, and is deleted with
-// it, and with the operator. The permissions of manifests/manager are enough.
+// The annotation creates a budget with the selector of the Deployment, for pods of the version. It is repaired, follows the
+// annotation, and is deleted with it, and with the operator. The permissions of manifests/manager are enough.
 func TestDisruptionBudget(t *testing.T) {
 	e := operating(newEnv(t), allNamespaces)
 	granted := grantedTo(e, "manager/clusterrole.yaml")

@@ -94,7 +94,7 @@ func newDecision(facts Facts, results Results, now time.Time) *decision {
 	o.AuthDelegators, o.AuthReaders = clone(o.AuthDelegators), clone(o.AuthReaders)
 	o.Validating, o.Mutating, o.APIServices = slices.Clip(o.Validating), slices.Clip(o.Mutating), slices.Clip(o.APIServices)
 	o.Lifted, o.Writes, o.Contests, o.CreationTimes = slices.Clone(o.Lifted), clone(o.Writes), clone(o.Contests), clone(o.CreationTimes)
-	o.Refused, o.DeletionRefused, o.Unanswered, o.JustCreated = clone(o.Refused), map[string]bool{}, map[string]bool{}, map[string]bool{}
+	o.Refused, o.DeletionRefused, o.Undeletable, o.Unanswered, o.JustCreated = clone(o.Refused), map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}
 	o.Forbidden = map[string]string{}
 	o.Answers, o.ObjectCounts = map[backends.Endpoint]backends.Answer{}, map[string]int{}
 	for _, result := range results.Learned {
@@ -230,7 +230,7 @@ func (d *decision) input() rollout.Input {
 
 // refresh replaces the definitions by the live ones. The next decision has the live registrations.
 func (d *decision) refresh(in *rollout.Input) {
-	in.Observed.CRDs, in.Observed.Refused, in.Observed.DeletionRefused = d.Observed.CRDs, d.Observed.Refused, d.Observed.DeletionRefused
+	in.Observed.CRDs, in.Observed.Refused, in.Observed.DeletionRefused, in.Observed.Undeletable = d.Observed.CRDs, d.Observed.Refused, d.Observed.DeletionRefused, d.Observed.Undeletable
 }
 
 // rendering is what the objects of a version depend on, except for the certificates.

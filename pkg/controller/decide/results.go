@@ -73,6 +73,9 @@ type Refused struct {
 func (r Refused) addTo(d *decision) {
 	key := r.Step.Key()
 	d.Observed.Refused[key], d.Observed.DeletionRefused[key] = r.Why, r.Step.Verb == rollout.Delete
+	if r.Step.Verb == rollout.Delete {
+		d.Observed.Undeletable[key] = true
+	}
 	if r.Forbidden {
 		d.Observed.Forbidden[key] = r.Why
 	} else {

@@ -30,7 +30,7 @@ type Input struct {
 	Installs bool
 	// Deployments are the Deployments of the version that it has rolled out, by name.
 	Deployments map[string]*appsv1.Deployment
-	// Older are the Deployments that it has not rolled out yet, and those that only replaced versions have, by name. Their budgets
+	// Older are the Deployments that it has not rolled out yet, and the Deployments of replaced versions alone, by name. Their budgets
 	// are judged as they are.
 	Older map[string]*appsv1.Deployment
 	Pods  map[string][]*corev1.Pod // by name of the Deployment
