@@ -47,6 +47,7 @@ var notAlways = map[string][]string{
 		"apiregistration.k8s.io apiservices get",
 		"apps deployments get",
 		"olm-webhook-manager.io webhookrollouts get",
+		"policy poddisruptionbudgets get",
 		"rbac.authorization.k8s.io clusterrolebindings,rolebindings,roles get",
 	},
 	"repairs of what another client changed: TestRepair of test/integration": {
@@ -61,9 +62,6 @@ var notAlways = map[string][]string{
 	},
 	"service-ca, which runs on OpenShift alone: TestServiceCAReissues of test/integration": {
 		" configmaps create,delete,patch,watch",
-	},
-	"operators whose annotations ask for PodDisruptionBudgets: TestDisruptionBudget of test/integration": {
-		"policy poddisruptionbudgets create,delete,get,update",
 	},
 	"operators whose annotations name a PriorityClass: TestScheduling of test/integration": {
 		"scheduling.k8s.io priorityclasses get",
