@@ -2,9 +2,11 @@ package integration
 
 import (
 	"testing"
+	"time"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/clients"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/uninstall"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
@@ -15,7 +17,7 @@ import (
 func upgradeStops(t *testing.T) (*env, *manager) {
 	t.Helper()
 	e := operating(newParallelEnv(t), allNamespaces, "server")
-	m := e.manage()
+	m := e.manage(func(o *controller.Options) { o.Rollout.OrderTimeout = time.Hour })
 	version := func(name, path string) *operatorsv1alpha1.ClusterServiceVersion {
 		c := csv(name, "server", "second")
 		c.Annotations = withPrefix(map[string]string{"availability-disruption-budget": "minAvailable=1", "availability-replicas": "2", "leader-election": "true"})
