@@ -3,6 +3,7 @@
 package prove
 
 import (
+	"bytes"
 	"os/exec"
 	"path/filepath"
 	"testing"
@@ -38,7 +39,21 @@ func (c tool) try(t *testing.T, arguments ...string) (string, error) {
 
 func (c tool) kubectl(t *testing.T, arguments ...string) {
 	t.Helper()
-	output(t, filepath.Join(c.layout.BinLink(), "kubectl"), append([]string{"--kubeconfig", c.layout.Kubeconfig()}, arguments...)...)
+	c.kubectlOutput(t, arguments...)
+}
+
+// kubectlOutput returns what kubectl writes, without its warnings.
+func (c tool) kubectlOutput(t *testing.T, arguments ...string) string {
+	t.Helper()
+	command := exec.CommandContext(t.Context(), filepath.Join(c.layout.BinLink(), "kubectl"),
+		append([]string{"--kubeconfig", c.layout.Kubeconfig()}, arguments...)...)
+	var warnings bytes.Buffer
+	command.Stderr = &warnings
+	out, err := command.Output()
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", command, err, warnings.String())
+	}
+	return string(out)
 }
 
 func eventually(t *testing.T, what string, so func() bool) {

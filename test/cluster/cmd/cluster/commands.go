@@ -21,6 +21,7 @@ func newCommand(use, short string, run func(*cobra.Command) error) *cobra.Comman
 
 func upCommand() *cobra.Command {
 	var install bool
+	var wanted host.Wanted
 	command := newCommand("up", "Bring the cluster up, unless it is", func(command *cobra.Command) error {
 		out := command.OutOrStdout()
 		if kubeconfig, ok := host.External(os.Getenv); ok {
@@ -28,7 +29,7 @@ func upCommand() *cobra.Command {
 			return nil
 		}
 		run := host.RunDir(os.Getenv)
-		if err := host.BringUp(command.Context(), run, install, out); err != nil {
+		if err := host.BringUp(command.Context(), run, wanted, install, out); err != nil {
 			return err
 		}
 		l := node.Layout{Run: run}
@@ -36,6 +37,7 @@ func upCommand() *cobra.Command {
 		return nil
 	})
 	command.Flags().BoolVar(&install, "install", false, "install missing Debian packages with apt-get")
+	command.Flags().IntVar(&wanted.APIServers, "api-servers", 1, "how many kube-apiservers run on one etcd")
 	return command
 }
 
@@ -62,8 +64,8 @@ func statusCommand() *cobra.Command {
 		switch state.Phase {
 		case host.Up:
 			fmt.Fprintf(out, "up\n  kubeconfig  %s\n  binaries    %s\n  logs        %s\n  audit log   %s\n  inside      nsenter --target %d --all\n",
-				state.Layout.Kubeconfig(), state.Layout.Bin, state.Layout.Logs(), state.Layout.AuditLog(), state.PID)
-			return nil
+				state.Layout.Kubeconfig(), state.Layout.Bin, state.Layout.Logs(), state.Layout.AuditLog(1), state.PID)
+			return printAPIServers(command, state)
 		case host.Broken:
 			return fmt.Errorf("the cluster is broken: %s", state.Reason)
 		default:

@@ -1,4 +1,4 @@
-// Command cluster builds a single-node Kubernetes from source and runs it on this
+// Command cluster builds a Kubernetes of one node from source and runs it on this
 // machine. Where KUBECONFIG names a cluster of the caller's, it reports that and leaves that
 // cluster alone.
 package main
@@ -30,11 +30,11 @@ func run() int {
 func rootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:               "cluster",
-		Short:             "A real single-node Kubernetes, built from Go modules",
+		Short:             "A real Kubernetes of one node, built from Go modules",
 		SilenceUsage:      true,
 		SilenceErrors:     true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 	}
-	root.AddCommand(buildCommand(), pathCommand(), upCommand(), downCommand(), statusCommand(), kubeconfigCommand(), loadCommand(), nodeCommand())
+	root.AddCommand(buildCommand(), pathCommand(), upCommand(), downCommand(), statusCommand(), kubeconfigCommand(), loadCommand(), apiServerCommand(), nodeCommand())
 	return root
 }

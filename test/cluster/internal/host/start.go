@@ -56,6 +56,7 @@ func addLink(ctx context.Context, pid int) error {
 		{"link", "set", node.Link, "up"},
 		{"route", "add", node.PodCIDR, "via", node.IP},
 		{"route", "add", node.ServiceCIDR, "via", node.IP},
+		{"route", "add", node.APIServerCIDR, "via", node.IP},
 	} {
 		if err := node.RunProgram(ctx, "ip", arguments...); err != nil {
 			return err

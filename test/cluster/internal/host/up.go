@@ -14,9 +14,17 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/cluster/internal/node"
 )
 
+// Wanted is what a cluster shall be made of.
+type Wanted struct {
+	APIServers int // from 1 to node.MaxAPIServers
+}
+
 // BringUp makes sure that the cluster is up. It takes down a broken one first. With install, it installs
 // missing Debian packages.
-func BringUp(ctx context.Context, run string, install bool, out io.Writer) error {
+func BringUp(ctx context.Context, run string, wanted Wanted, install bool, out io.Writer) error {
+	if wanted.APIServers < 1 || wanted.APIServers > node.MaxAPIServers {
+		return fmt.Errorf("a cluster has from 1 to %d API servers, not %d", node.MaxAPIServers, wanted.APIServers)
+	}
 	s := steps{out: out, start: time.Now()}
 	if err := preflight(ctx, install, s.say); err != nil {
 		return err
@@ -25,7 +33,7 @@ func BringUp(ctx context.Context, run string, install bool, out io.Writer) error
 	if err != nil {
 		return err
 	}
-	l := node.Layout{Bin: bin, Run: run}
+	l := node.Layout{Bin: bin, Run: run, APIServers: wanted.APIServers}
 	unlock, err := lock(run)
 	if err != nil {
 		return err
@@ -34,6 +42,8 @@ func BringUp(ctx context.Context, run string, install bool, out io.Writer) error
 	switch state := Observe(ctx, run); {
 	case state.Phase == Up && state.Layout.Bin != bin:
 		return fmt.Errorf("the cluster that is up runs the binaries of %s, not of %s: take it down first", state.Layout.Bin, bin)
+	case state.Phase == Up && state.Layout.APIServers != wanted.APIServers:
+		return fmt.Errorf("the cluster that is up has API servers: %d, and not %d: take it down first", state.Layout.APIServers, wanted.APIServers)
 	case state.Phase == Up:
 		s.say("the cluster is up already")
 		return nil
@@ -72,7 +82,7 @@ func writeRun(l node.Layout) error {
 	if err := os.MkdirAll(l.Logs(), 0o755); err != nil {
 		return err
 	}
-	if err := os.Symlink(l.Bin, l.BinLink()); err != nil {
+	if err := l.Write(); err != nil {
 		return err
 	}
 	if err := writeSandboxImage(l.SandboxArchive(), node.SandboxImage, l.Program("pause")); err != nil {
@@ -96,6 +106,7 @@ func waitUntilUp(ctx context.Context, l node.Layout, s steps) error {
 			return client.Exists(ctx, "/api/v1/namespaces/default/serviceaccounts/default")
 		}},
 		{"the node is Ready", func(ctx context.Context) error { return client.NodeReady(ctx, node.Name) }},
+		{"the node takes orders", func(ctx context.Context) error { return allReady(ctx, l) }},
 	} {
 		if err := waitFor(ctx, stage.ask); err != nil {
 			return fmt.Errorf("waited in vain until %s: %w", stage.what, err)

@@ -17,8 +17,7 @@ func WriteCredentials(l Layout) error {
 	}
 	w := credentialWriter{layout: l, authority: authority}
 	w.pair("ca", authority.Pair, nil)
-	w.server("apiserver", "kube-apiserver", IP, kubernetesServiceIP, "127.0.0.1",
-		"kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local")
+	w.server("apiserver", "kube-apiserver", apiServerHosts(l)...)
 	w.server("kubelet-serving", "system:node:"+Name, IP, Name)
 	w.client("front-proxy", "front-proxy")
 	w.client("admin", "admin", "system:masters")
@@ -34,6 +33,16 @@ func WriteCredentials(l Layout) error {
 		w.kubeconfig(l.Conf(user+".kubeconfig"), user)
 	}
 	return w.err
+}
+
+// apiServerHosts are the names and addresses that API servers are reached by. Each is reached by those of all.
+func apiServerHosts(l Layout) []string {
+	hosts := []string{IP, kubernetesServiceIP, "127.0.0.1",
+		"kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local"}
+	for number := 1; number <= l.APIServers; number++ {
+		hosts = append(hosts, l.apiServerIP(number))
+	}
+	return hosts
 }
 
 // credentialWriter writes files until the first error, which it keeps.

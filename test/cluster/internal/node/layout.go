@@ -4,6 +4,8 @@
 package node
 
 import (
+	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -19,6 +21,14 @@ const (
 	PodCIDR     = "10.244.0.0/24"
 	ServiceCIDR = "10.96.0.0/16"
 	Server      = "https://" + IP + ":6443"
+
+	// APIServerCIDR has an address of the node for each API server, if there are several: then IP is the balancer's.
+	APIServerCIDR = "172.30.1.0/24"
+	// MaxAPIServers is more than the memory of most machines is enough for.
+	MaxAPIServers = 9
+
+	apiServerPort = "6443"
+	etcdAddress   = "127.0.0.1:2379"
 
 	// Link is the machine's end of the link, PeerLink the node's.
 	Link     = "owm0"
@@ -39,6 +49,8 @@ const (
 type Layout struct {
 	Bin string // the binaries
 	Run string // everything of the running cluster, gone when it is down
+
+	APIServers int // how many there are, at least 1
 }
 
 // Kubeconfig is the file that makes a client the cluster's administrator.
@@ -53,8 +65,31 @@ func (l Layout) Logs() string { return filepath.Join(l.Run, "log") }
 // Log is the log of one component.
 func (l Layout) Log(component string) string { return filepath.Join(l.Logs(), component+".log") }
 
-// AuditLog has a line of JSON for every request that the API server answered.
-func (l Layout) AuditLog() string { return l.Log("audit") }
+// AuditLog has a line of JSON for every request that an API server answered. Each API server has a log of its own.
+func (l Layout) AuditLog(number int) string { return l.Log(numbered("audit", number)) }
+
+// APIServer is the URL of one API server, by its number: the first is 1.
+func (l Layout) APIServer(number int) string {
+	return "https://" + net.JoinHostPort(l.apiServerIP(number), apiServerPort)
+}
+
+func (l Layout) apiServerIP(number int) string {
+	if l.APIServers == 1 {
+		return IP
+	}
+	return fmt.Sprintf("172.30.1.%d", number)
+}
+
+// Control is the Unix socket on which the node takes orders: see APIServerOrders.
+func (l Layout) Control() string { return filepath.Join(l.Run, "control.sock") }
+
+// numbered is the name of what each API server has. That of the first has no number.
+func numbered(name string, number int) string {
+	if number == 1 {
+		return name
+	}
+	return fmt.Sprintf("%s-%d", name, number)
+}
 
 // SandboxArchive is the image archive of SandboxImage.
 func (l Layout) SandboxArchive() string { return filepath.Join(l.Run, "pause.tar") }
@@ -83,10 +118,28 @@ func IsNode(cmdline []byte, run string) bool {
 	return string(cmdline) == strings.Join(Args(run), "\x00")+"\x00"
 }
 
+// apiServersFile has the number of API servers.
+func (l Layout) apiServersFile() string { return filepath.Join(l.Run, "api-servers") }
+
+// Write records, for Open, what the cluster is made of.
+func (l Layout) Write() error {
+	if err := os.Symlink(l.Bin, l.BinLink()); err != nil {
+		return err
+	}
+	return os.WriteFile(l.apiServersFile(), []byte(strconv.Itoa(l.APIServers)), 0o644)
+}
+
 // Open returns the layout of a cluster that has been started in the folder.
 func Open(run string) (Layout, error) {
 	l := Layout{Run: run}
-	bin, err := os.Readlink(l.BinLink())
-	l.Bin = bin
+	var err error
+	if l.Bin, err = os.Readlink(l.BinLink()); err != nil {
+		return l, err
+	}
+	number, err := os.ReadFile(l.apiServersFile())
+	if err != nil {
+		return l, err
+	}
+	l.APIServers, err = strconv.Atoi(string(number))
 	return l, err
 }

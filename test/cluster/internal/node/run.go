@@ -18,8 +18,15 @@ func Run(ctx context.Context, l Layout, linked io.Reader) error {
 	if err := prepare(ctx, l, linked); err != nil {
 		return err
 	}
-	s := &supervisor{layout: l, started: map[int]string{}}
-	if err := startAll(ctx, s); err != nil {
+	s := newSupervisor(l)
+	servers, err := newAPIServers(s)
+	if err != nil {
+		return err
+	}
+	if err := startAll(ctx, s, servers); err != nil {
+		return err
+	}
+	if err := servers.takeOrders(ctx); err != nil {
 		return err
 	}
 	return s.wait()
@@ -41,22 +48,37 @@ func prepare(ctx context.Context, l Layout, linked io.Reader) error {
 	if _, err := io.Copy(io.Discard, linked); err != nil {
 		return fmt.Errorf("wait for the network link: %w", err)
 	}
-	return joinNetwork(ctx)
+	return joinNetwork(ctx, l)
 }
 
-// startAll waits for the API server: some components end soon without it.
-func startAll(ctx context.Context, s *supervisor) error {
+// startAll waits for an API server: some components end soon without one.
+func startAll(ctx context.Context, s *supervisor, servers *apiServers) error {
 	l := s.layout
-	if err := s.start(etcd(), apiServer(l), containerd(l)); err != nil {
+	if err := servers.connect(ctx); err != nil {
+		return err
+	}
+	if err := s.start(etcd()); err != nil {
+		return err
+	}
+	if err := servers.startFirst(); err != nil {
+		return err
+	}
+	if err := s.start(containerd(l)); err != nil {
 		return err
 	}
 	if err := importSandboxImage(ctx, s); err != nil {
 		return err
 	}
-	if err := waitForAPIServer(ctx, s); err != nil {
+	if err := servers.waitForFirst(ctx); err != nil {
 		return err
 	}
-	return s.start(controllerManager(l), scheduler(l), kubelet(l), kubeProxy(l))
+	if err := servers.startOthers(); err != nil {
+		return err
+	}
+	if err := s.start(controllerManager(l), scheduler(l), kubelet(l), kubeProxy(l)); err != nil {
+		return err
+	}
+	return servers.waitForOthers(ctx)
 }
 
 func logf(format string, args ...any) {
@@ -64,14 +86,20 @@ func logf(format string, args ...any) {
 }
 
 // joinNetwork brings up the node's end of the link, which the machine has moved in.
-func joinNetwork(ctx context.Context) error {
-	for _, arguments := range [][]string{
+func joinNetwork(ctx context.Context, l Layout) error {
+	commands := [][]string{
 		{"link", "set", "lo", "up"},
 		{"address", "add", IP + LinkSubnet, "dev", PeerLink},
 		{"link", "set", PeerLink, "up"},
 		// There must be a route to a Service's address before nftables can rewrite it.
 		{"route", "add", ServiceCIDR, "dev", PeerLink, "src", IP},
-	} {
+	}
+	for number := 1; number <= l.APIServers; number++ {
+		if ip := l.apiServerIP(number); ip != IP {
+			commands = append(commands, []string{"address", "add", ip + "/32", "dev", PeerLink})
+		}
+	}
+	for _, arguments := range commands {
 		if err := RunProgram(ctx, "ip", arguments...); err != nil {
 			return err
 		}

@@ -33,14 +33,6 @@ func (s *supervisor) poll(ctx context.Context, component string, ask func(contex
 	return nil
 }
 
-func waitForAPIServer(ctx context.Context, s *supervisor) error {
-	client, err := NewClient(s.layout)
-	if err != nil {
-		return err
-	}
-	return s.poll(ctx, "kube-apiserver", client.Ready)
-}
-
 func importSandboxImage(ctx context.Context, s *supervisor) error {
 	ctr := s.layout.Program("ctr")
 	err := s.poll(ctx, "containerd", func(ctx context.Context) error {
@@ -63,5 +55,9 @@ func RunProgram(ctx context.Context, program string, arguments ...string) error 
 
 // NewClient returns a client that is the cluster's administrator.
 func NewClient(l Layout) (*api.Client, error) {
-	return api.New(Server, l.PKI("ca.crt"), l.PKI("admin.crt"), l.PKI("admin.key"))
+	return newClient(l, Server)
+}
+
+func newClient(l Layout, server string) (*api.Client, error) {
+	return api.New(server, l.PKI("ca.crt"), l.PKI("admin.crt"), l.PKI("admin.key"))
 }
