@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -37,6 +38,7 @@ func upCommand() *cobra.Command {
 		return nil
 	})
 	command.Flags().BoolVar(&install, "install", false, "install missing Debian packages with apt-get")
+	kubernetesFlag(command, &wanted.Kubernetes)
 	command.Flags().IntVar(&wanted.APIServers, "api-servers", 1, "how many kube-apiservers run on one etcd")
 	return command
 }
@@ -129,31 +131,39 @@ func nodeCommand() *cobra.Command {
 
 func buildCommand() *cobra.Command {
 	return binariesCommand("build", "Build all binaries into the cache, unless they exist, and print their directory",
-		func(command *cobra.Command, set binaries.Set) (string, error) {
-			return binaries.Build(command.Context(), set, command.ErrOrStderr())
+		func(command *cobra.Command, kubernetes string, set binaries.Set) (string, error) {
+			return binaries.Build(command.Context(), kubernetes, set, command.ErrOrStderr())
 		})
 }
 
 func pathCommand() *cobra.Command {
 	return binariesCommand("path", "Print the directory of the binaries, or fail if one of them is not built",
-		func(_ *cobra.Command, set binaries.Set) (string, error) { return binaries.Find(set) })
+		func(_ *cobra.Command, kubernetes string, set binaries.Set) (string, error) {
+			return binaries.Find(kubernetes, set)
+		})
 }
 
 // binariesCommand returns a command that prints the directory of a set of binaries.
-func binariesCommand(use, short string, directory func(*cobra.Command, binaries.Set) (string, error)) *cobra.Command {
+func binariesCommand(use, short string, directory func(command *cobra.Command, kubernetes string, set binaries.Set) (string, error)) *cobra.Command {
 	var light bool
+	var kubernetes string
 	command := newCommand(use, short, func(command *cobra.Command) error {
 		set := binaries.All
 		if light {
 			set = binaries.Light
 		}
-		bin, err := directory(command, set)
+		bin, err := directory(command, kubernetes, set)
 		if err != nil {
 			return err
 		}
 		_, err = fmt.Fprintln(command.OutOrStdout(), bin)
 		return err
 	})
+	kubernetesFlag(command, &kubernetes)
 	command.Flags().BoolVar(&light, "light", false, "only etcd, kube-apiserver and kubectl, for tests that need no node")
 	return command
+}
+
+func kubernetesFlag(command *cobra.Command, version *string) {
+	command.Flags().StringVar(version, "kubernetes", binaries.DefaultKubernetes, "the version of Kubernetes: "+strings.Join(binaries.Versions(), ", "))
 }

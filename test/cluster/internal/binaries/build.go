@@ -22,43 +22,46 @@ const (
 	Light
 )
 
-// Build builds the programs of the set that are not in the cache, and returns their directory. It writes
-// progress. Builds that run at the same time wait for one another.
-func Build(ctx context.Context, set Set, progress io.Writer) (string, error) {
-	c, all, err := open()
+// Build builds the programs of the set that are not in the cache, for one of Versions, and returns their directory. It
+// writes progress. Builds that run at the same time wait for one another.
+func Build(ctx context.Context, kubernetes string, set Set, progress io.Writer) (string, error) {
+	c, all, err := open(kubernetes)
 	if err != nil {
 		return "", err
 	}
 	return c.bin(), c.fill(ctx, wanted(all, set), progress)
 }
 
-// Find returns the directory that holds the programs of the set. It fails if one is missing.
-func Find(set Set) (string, error) {
-	c, all, err := open()
+// Find returns the directory that holds the programs of the set, for one of Versions. It fails if one is missing.
+func Find(kubernetes string, set Set) (string, error) {
+	c, all, err := open(kubernetes)
 	if err != nil {
 		return "", err
 	}
 	if missing := c.missing(wanted(all, set)); len(missing) > 0 {
-		return "", fmt.Errorf("%s is not built in %s: run make programs", missing[0].name, c.bin())
+		return "", fmt.Errorf("%s is not built in %s: run %s", missing[0].name, c.bin(), howToBuild(kubernetes))
 	}
 	return c.bin(), nil
 }
 
-// open returns the cache of the versions that go.mod names, and what it may hold.
-func open() (cache, []program, error) {
+func howToBuild(kubernetes string) string {
+	if kubernetes == DefaultKubernetes {
+		return "make programs"
+	}
+	return "cluster build --kubernetes " + kubernetes
+}
+
+// open returns the cache of one of Versions, and what it may hold.
+func open(kubernetes string) (cache, []program, error) {
 	dir, err := moduleDir()
 	if err != nil {
 		return cache{}, nil, err
 	}
-	mod, err := os.ReadFile(filepath.Join(dir, "go.mod"))
+	mod, sum, err := modFile(kubernetes)
 	if err != nil {
 		return cache{}, nil, err
 	}
-	kubernetes, err := requiredVersion(string(mod), "k8s.io/kubernetes")
-	if err != nil {
-		return cache{}, nil, err
-	}
-	containerd, err := requiredVersion(string(mod), "github.com/containerd/containerd/v2")
+	exact, containerd, err := requiredVersions(filepath.Join(dir, mod))
 	if err != nil {
 		return cache{}, nil, err
 	}
@@ -66,12 +69,26 @@ func open() (cache, []program, error) {
 	if err != nil {
 		return cache{}, nil, err
 	}
-	all := programs(kubernetes, containerd)
-	name, err := key(dir, kubernetes, all)
+	all := programs(exact, containerd)
+	name, err := key(dir, exact, []string{mod, sum}, all)
 	if err != nil {
 		return cache{}, nil, err
 	}
-	return cache{dir: filepath.Join(root, name), module: dir, kubernetes: kubernetes}, all, nil
+	return cache{dir: filepath.Join(root, name), module: dir, modFile: mod, kubernetes: exact}, all, nil
+}
+
+// requiredVersions returns the exact versions that a file with requirements names.
+func requiredVersions(file string) (kubernetes, containerd string, err error) {
+	mod, err := os.ReadFile(file)
+	if err != nil {
+		return "", "", err
+	}
+	kubernetes, err = requiredVersion(string(mod), "k8s.io/kubernetes")
+	if err != nil {
+		return "", "", err
+	}
+	containerd, err = requiredVersion(string(mod), "github.com/containerd/containerd/v2")
+	return kubernetes, containerd, err
 }
 
 func wanted(all []program, set Set) []program {
@@ -82,6 +99,7 @@ func wanted(all []program, set Set) []program {
 type cache struct {
 	dir        string
 	module     string
+	modFile    string // in module
 	kubernetes string
 }
 
@@ -109,7 +127,7 @@ func (c cache) fill(ctx context.Context, programs []program, progress io.Writer)
 	fmt.Fprintf(progress, "The first build takes about 10 minutes on two cores, downloads included.\n")
 	start := time.Now()
 	for i, p := range missing {
-		b := &build{program: p, module: c.module, title: fmt.Sprintf("[%d/%d] %s", i+1, len(missing), p.name), start: start, progress: progress}
+		b := &build{program: p, module: c.module, modFile: c.modFile, title: fmt.Sprintf("[%d/%d] %s", i+1, len(missing), p.name), start: start, progress: progress}
 		if err := c.add(ctx, b); err != nil {
 			return err
 		}

@@ -25,11 +25,11 @@ func cacheRoot(getenv func(string) string) (string, error) {
 	return "", fmt.Errorf("no place for the built binaries: set OWM_CACHE, XDG_CACHE_HOME or HOME")
 }
 
-// key names a set of binaries: the Kubernetes version, for readers, and a hash of the module's requirements, of
-// the programs' sources and of how they are built.
-func key(dir, kubernetes string, programs []program) (string, error) {
+// key names a set of binaries: the Kubernetes version, for readers, and a hash of the files with the
+// requirements, of the programs' sources and of how they are built.
+func key(dir, kubernetes string, requirements []string, programs []program) (string, error) {
 	hash := sha256.New()
-	for _, name := range []string{"go.mod", "go.sum"} {
+	for _, name := range requirements {
 		if err := hashFile(hash, dir, name); err != nil {
 			return "", err
 		}

@@ -16,6 +16,7 @@ import (
 type build struct {
 	program  program
 	module   string
+	modFile  string
 	title    string
 	start    time.Time
 	progress io.Writer
@@ -30,7 +31,7 @@ const reportEvery = 15 * time.Second
 
 func (b *build) run(ctx context.Context, out string) error {
 	b.say(b.program.holds)
-	args := append([]string{"build", "-v", "-buildvcs=false", "-o", out}, b.program.args...)
+	args := append([]string{"build", "-v", "-buildvcs=false", "-modfile=" + b.modFile, "-o", out}, b.program.args...)
 	cmd := exec.CommandContext(ctx, "go", append(args, b.program.pkg)...)
 	cmd.Dir = b.module
 	// Static, so that a program runs in a container without libraries too.

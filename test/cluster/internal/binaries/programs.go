@@ -24,9 +24,12 @@ func (p program) local() bool {
 
 const cniPlugins = "github.com/containernetworking/plugins/plugins/"
 
-// programs lists everything that is built, for the versions that go.mod names.
+// programs lists everything that is built, for exact versions.
 func programs(kubernetes, containerd string) []program {
-	const noForeignSnapshotters = "-tags=no_btrfs,no_devmapper,no_zfs"
+	source, tags := "./cmd/containerd", "-tags=no_btrfs,no_devmapper,no_zfs"
+	if takesContext(containerd) {
+		source, tags = "./cmd/containerd24", tags+",containerd24"
+	}
 	return []program{
 		{
 			name:  "kube",
@@ -38,21 +41,28 @@ func programs(kubernetes, containerd string) []program {
 		},
 		{
 			name:  "containerd",
-			pkg:   "./cmd/containerd",
-			args:  []string{noForeignSnapshotters, "-ldflags=-s -w -X github.com/containerd/containerd/v2/version.Version=" + containerd},
+			pkg:   source,
+			args:  []string{tags, "-ldflags=-s -w -X github.com/containerd/containerd/v2/version.Version=" + containerd},
 			links: []string{"ctr"},
 			holds: "containerd and its client ctr",
 		},
 		{
 			name:  "containerd-shim-runc-v2",
-			pkg:   "./cmd/containerd-shim-runc-v2",
-			args:  []string{noForeignSnapshotters, "-ldflags=-s -w"},
+			pkg:   source + "-shim-runc-v2",
+			args:  []string{tags, "-ldflags=-s -w"},
 			holds: "one process of it keeps each pod",
 		},
 		{name: "pause", pkg: "./cmd/pause", args: []string{"-ldflags=-s -w"}, holds: "the first process of each pod"},
 		{name: "cni/bridge", pkg: cniPlugins + "main/bridge", args: []string{"-ldflags=-s -w"}, holds: "joins pods to the network"},
 		{name: "cni/host-local", pkg: cniPlugins + "ipam/host-local", args: []string{"-ldflags=-s -w"}, holds: "hands out pod addresses"},
 	}
+}
+
+// takesContext reports whether the commands of a version of containerd take a context: since 2.4.
+func takesContext(containerd string) bool {
+	var major, minor int
+	_, err := fmt.Sscanf(containerd, "v%d.%d.", &major, &minor)
+	return err == nil && (major > 2 || major == 2 && minor >= 4)
 }
 
 // kubernetesVersionFlags stamps the version. Components compare it, and it decides about feature gates.

@@ -16,7 +16,8 @@ import (
 
 // Wanted is what a cluster shall be made of.
 type Wanted struct {
-	APIServers int // from 1 to node.MaxAPIServers
+	Kubernetes string // one of binaries.Versions
+	APIServers int    // from 1 to node.MaxAPIServers
 }
 
 // BringUp makes sure that the cluster is up. It takes down a broken one first. With install, it installs
@@ -29,7 +30,7 @@ func BringUp(ctx context.Context, run string, wanted Wanted, install bool, out i
 	if err := preflight(ctx, install, s.say); err != nil {
 		return err
 	}
-	bin, err := binaries.Build(ctx, binaries.All, out)
+	bin, err := binaries.Build(ctx, wanted.Kubernetes, binaries.All, out)
 	if err != nil {
 		return err
 	}
