@@ -131,6 +131,10 @@ browser: ## Run the tests of the page in Chromium (hack/chromium.sh installs one
 e2e: programs ## Run the tests that need a cluster: one from source, or KUBECONFIG's
 	./hack/e2e.sh
 
+.PHONY: e2e-apiservers
+e2e-apiservers: programs ## Run the end-to-end test with three API servers, on a cluster of its own
+	./hack/e2e-apiservers.sh
+
 .PHONY: e2e-olm
 e2e-olm: ## Run the tests with OLM's catalog-operator and package-server, on a cluster as for e2e
 	./hack/e2e-olm.sh

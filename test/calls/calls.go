@@ -28,6 +28,7 @@ type Call struct {
 	Sent, Answered time.Time
 	Outcome        Outcome
 	Err            error
+	Through        string // the address of the API server, if the test has several
 
 	due time.Time
 }
@@ -169,7 +170,7 @@ func (l *Load) End(excused func(Call) bool) {
 			continue
 		}
 		if wrong++; wrong <= shown {
-			l.Errorf("the call sent at %s (%s into the load) was %s: %v", c.Sent.Format("15:04:05.000"), c.Sent.Sub(start).Round(time.Millisecond), c.Outcome, c.Err)
+			l.Errorf("the call sent at %s (%s into the load) %swas %s: %v", c.Sent.Format("15:04:05.000"), c.Sent.Sub(start).Round(time.Millisecond), c.through(), c.Outcome, c.Err)
 		}
 	}
 	if wrong > shown {
@@ -184,6 +185,14 @@ func (l *Load) End(excused func(Call) bool) {
 	if silent > mostSilent {
 		l.Errorf("no client called for %s, and a loss in that time would not have been observed: try again when the machine is less busy", silent.Round(time.Millisecond))
 	}
+}
+
+// through reports the API server, if the test has several.
+func (c Call) through() string {
+	if c.Through == "" {
+		return ""
+	}
+	return "through " + c.Through + " "
 }
 
 // pace is how many calls a second there really were, how long there was none, and reports more of them.

@@ -37,7 +37,7 @@ func TestAPIServers(t *testing.T) {
 			c.kubectl(t, server, "get", "namespace", "default")
 		}
 	})
-	t.Run("one that is stopped is left out, and comes back", func(t *testing.T) {
+	t.Run("one that is stopped is left out until it is started", func(t *testing.T) {
 		c.run(t, "api-server", "stop", "2")
 		if out := c.run(t, "status"); !strings.Contains(out, "172.30.1.2:6443 stopped") {
 			t.Errorf("the status is\n%s", out)
