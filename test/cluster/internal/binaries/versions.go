@@ -25,7 +25,7 @@ func Versions() []string { return slices.Sorted(maps.Keys(modFiles)) }
 func modFile(kubernetes string) (mod, sum string, err error) {
 	mod, ok := modFiles[kubernetes]
 	if !ok {
-		return "", "", fmt.Errorf("Kubernetes %s cannot be built: the versions are %s", kubernetes, strings.Join(Versions(), ", "))
+		return "", "", fmt.Errorf("no Kubernetes %s can be built: the versions are %s", kubernetes, strings.Join(Versions(), ", "))
 	}
 	return mod, strings.TrimSuffix(mod, ".mod") + ".sum", nil
 }
