@@ -5,6 +5,7 @@ package lag
 import (
 	"context"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httputil"
@@ -36,6 +37,7 @@ func New(etcd string) *Link {
 		Transport:      &http.Transport{Protocols: protocols},
 		FlushInterval:  -1, // each message at once
 		ModifyResponse: l.gate,
+		ErrorLog:       log.New(io.Discard, "", 0), // it has every watch that a client ends
 	}
 	// No limits of time: a watch lasts as long as its API server.
 	l.server = &http.Server{Handler: proxy, Protocols: protocols, HTTP2: &http.HTTP2Config{MaxConcurrentStreams: maxStreams}}
