@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -53,7 +54,7 @@ func severalAPIServers(t *testing.T) *apiServers {
 		t.Skip("the cluster is not one of test/cluster with several API servers: make e2e-apiservers brings one up")
 	}
 	slices.SortFunc(s.all, func(a, b apiServer) int { return slices.Compare([]byte(a.ip), []byte(b.ip)) })
-	run(t, "go", "build", "-C", "../cluster", "-o", s.tool, "./cmd/cluster")
+	runs(t, exec.CommandContext(t.Context(), "go", "build", "-C", "../cluster", "-o", s.tool, "./cmd/cluster"))
 	return s
 }
 
@@ -71,13 +72,18 @@ func (s *apiServers) startLoad(e *env) *calls.Load {
 // order has the cluster do something with the API server of a number.
 func (s *apiServers) order(t testing.TB, order string, number int) {
 	t.Helper()
-	run(t, s.tool, "api-server", order, strconv.Itoa(number))
+	runs(t, s.command(t, order, number))
 }
 
-func run(t testing.TB, program string, arguments ...string) {
+func (s *apiServers) command(t testing.TB, order string, number int) *exec.Cmd {
 	t.Helper()
-	if output, err := exec.CommandContext(context.WithoutCancel(t.Context()), program, arguments...).CombinedOutput(); err != nil {
-		t.Fatalf("%s %v: %v\n%s", program, arguments, err, output)
+	return exec.CommandContext(context.WithoutCancel(t.Context()), s.tool, "api-server", order, strconv.Itoa(number))
+}
+
+func runs(t testing.TB, command *exec.Cmd) {
+	t.Helper()
+	if output, err := command.CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", command, err, output)
 	}
 }
 
@@ -97,27 +103,33 @@ func undisturbed(*testing.T, *apiServers) disturbed {
 // heldFor is how long an API server is held behind the others.
 const heldFor = 10 * time.Second
 
-// holdsOne holds the second API server behind. That excuses no call: it answers all the time.
+// holdsOne holds the second API server behind for heldFor. That excuses no call: it answers all the time.
 func holdsOne(t *testing.T, s *apiServers) disturbed {
 	s.order(t, "hold", 2)
-	t.Cleanup(func() { s.order(t, "release", 2) }) // also when the test fails before
-	over := make(chan struct{})
-	time.AfterFunc(heldFor, func() { close(over) })
-	return disturbed{excuses: calls.Never, end: func() {
-		<-over
-		s.order(t, "release", 2)
-	}}
+	released := make(chan error, 1)
+	time.AfterFunc(heldFor, func() { released <- s.command(t, "release", 2).Run() })
+	end := sync.OnceFunc(func() {
+		if err := <-released; err != nil {
+			t.Errorf("release API server 2: %v", err)
+		}
+	})
+	t.Cleanup(end) // also when the test fails before
+	return disturbed{excuses: calls.Never, end: end}
 }
 
 // restartsOne restarts the third API server. This one may refuse calls until it is ready, but may not fail to call the webhook.
 func restartsOne(t *testing.T, s *apiServers) disturbed {
 	began, over := time.Now(), make(chan time.Time, 1)
 	go func() {
-		_ = exec.CommandContext(context.WithoutCancel(t.Context()), s.tool, "api-server", "restart", "3").Run() // the load shows it
+		if err := s.command(t, "restart", 3).Run(); err != nil {
+			t.Errorf("restart API server 3: %v", err)
+		}
 		over <- time.Now()
 	}()
 	ready := began
-	return disturbed{end: func() { ready = <-over }, excuses: func(c calls.Call) bool {
+	end := sync.OnceFunc(func() { ready = <-over })
+	t.Cleanup(end) // also when the test fails before
+	return disturbed{end: end, excuses: func(c calls.Call) bool {
 		refused := c.Outcome == calls.Failed && !strings.Contains(c.Err.Error(), "webhook")
 		return refused && c.Through == s.all[2].ip && c.Answered.After(began) && c.Sent.Before(ready)
 	}}
