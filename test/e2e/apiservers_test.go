@@ -53,7 +53,7 @@ func severalAPIServers(t *testing.T) *apiServers {
 	if len(s.all) < 2 || !kube.ClusterAuditLog().Available() {
 		t.Skip("the cluster is not one of test/cluster with several API servers: make e2e-apiservers brings one up")
 	}
-	slices.SortFunc(s.all, func(a, b apiServer) int { return slices.Compare([]byte(a.ip), []byte(b.ip)) })
+	slices.SortFunc(s.all, func(a, b apiServer) int { return strings.Compare(a.ip, b.ip) })
 	runs(t, exec.CommandContext(t.Context(), "go", "build", "-C", "../cluster", "-o", s.tool, "./cmd/cluster"))
 	return s
 }
