@@ -2,7 +2,9 @@ package integration
 
 import (
 	"context"
+	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -63,6 +65,30 @@ func TestRotationWithAnAPIServerThatIsNotReached(t *testing.T) {
 	}
 	seen.Reason = ""
 	same(t, "how API servers were asked", seen, managerv1alpha1.CertificatePropagation{Method: managerv1alpha1.PropagationSettleTime, APIServers: 2, NotReached: []string{"second"}})
+}
+
+// A manager that dies while a marker exists leaves it to the next one, which removes it and ends the rotation.
+func TestMarkerOfAManagerThatDied(t *testing.T) {
+	e := newOperatorEnv(t)
+	runOperator(e).stop()
+	toOne := asks(time.Hour, prober.Servers{Each: map[string]*rest.Config{"only": cluster.Config()}, Number: 1})
+	var dead atomic.Bool
+	second := manageThrough(e, proxy(e, func(_ int, r *http.Request) kube.Verdict {
+		if dead.Load() || r.Method == http.MethodDelete && strings.Contains(r.URL.Path, "/validatingwebhookconfigurations/") {
+			dead.Store(true)
+			return kube.DropBefore
+		}
+		return kube.Pass
+	}).Config(), toOne)
+	e.order("once")
+	becomes(e, "the manager dies before it deletes the marker", dead.Load, true)
+	second.stop()
+	same(t, "the number of markers", len(markersIn(e)), 1)
+
+	third := e.manage(toOne)
+	becomes(e, "the number of markers", func() int { return len(markersIn(e)) }, 0)
+	propagatedBy(e, managerv1alpha1.CertificatePropagation{Method: managerv1alpha1.PropagationEachAPIServer, APIServers: 1})
+	third.settles("operator.v1")
 }
 
 // asks sets the settle time and the API servers.

@@ -41,7 +41,7 @@ func (p *Prober) AskAPIServers(ctx context.Context, csv *operatorsv1alpha1.Clust
 		asked.Found.Unknown = servers.Obstacle
 		return asked, nil
 	}
-	markers, err := p.mark(ctx, csv, asked.Trust)
+	markers, err := p.mark(ctx, csv, q.Deployment, asked.Trust)
 	defer markers.remove(ctx, p)
 	if err != nil {
 		asked.Found.Unknown = fmt.Sprintf("a marker of what API servers have observed cannot be written: %v", err)

@@ -22,7 +22,7 @@ type markers struct {
 }
 
 // mark writes a new marker for each kind of registered configuration: API servers observe each kind by itself.
-func (p *Prober) mark(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, trust decide.Trust) (m markers, err error) {
+func (p *Prober) mark(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, deployment string, trust decide.Trust) (m markers, err error) {
 	occasion := rand.Text()
 	validating, mutating := len(trust.Validating) > 0, len(trust.Mutating) > 0
 	for _, o := range trust.Unlabelled {
@@ -35,13 +35,13 @@ func (p *Prober) mark(ctx context.Context, csv *operatorsv1alpha1.ClusterService
 	}
 	admission := p.Kube.AdmissionregistrationV1()
 	if validating {
-		marker := render.ValidatingMarker(csv, occasion)
+		marker := render.ValidatingMarker(csv, deployment, occasion)
 		if m.validating, err = admission.ValidatingWebhookConfigurations().Create(ctx, marker, metav1.CreateOptions{FieldManager: wellknown.FieldManager}); err != nil {
 			return markers{}, err
 		}
 	}
 	if mutating {
-		marker := render.MutatingMarker(csv, occasion)
+		marker := render.MutatingMarker(csv, deployment, occasion)
 		if m.mutating, err = admission.MutatingWebhookConfigurations().Create(ctx, marker, metav1.CreateOptions{FieldManager: wellknown.FieldManager}); err != nil {
 			return markers{validating: m.validating}, err
 		}

@@ -13,18 +13,19 @@ import (
 )
 
 // ValidatingMarker returns a canary that calls nothing. An API server that has observed it has also observed all earlier
-// writes of validating configurations. occasion distinguishes it from each other one.
-func ValidatingMarker(csv *operatorsv1alpha1.ClusterServiceVersion, occasion string) *admissionregistrationv1.ValidatingWebhookConfiguration {
-	marker := Canary(csv, csv.Name, 443)
+// writes of validating configurations. occasion distinguishes it from each other one. It names the Service of a Deployment of
+// the CSV: that proves to later managers that it is the CSV's.
+func ValidatingMarker(csv *operatorsv1alpha1.ClusterServiceVersion, deployment, occasion string) *admissionregistrationv1.ValidatingWebhookConfiguration {
+	marker := Canary(csv, names.Service(deployment), 443)
 	marker.ObjectMeta = markerMeta(csv, "validating", occasion)
 	marker.Webhooks[0].ObjectSelector.MatchLabels = canaryLabels(marker.Name, CanarySeen)
 	return marker
 }
 
 // MutatingMarker is ValidatingMarker for mutating configurations.
-func MutatingMarker(csv *operatorsv1alpha1.ClusterServiceVersion, occasion string) *admissionregistrationv1.MutatingWebhookConfiguration {
+func MutatingMarker(csv *operatorsv1alpha1.ClusterServiceVersion, deployment, occasion string) *admissionregistrationv1.MutatingWebhookConfiguration {
 	meta := markerMeta(csv, "mutating", occasion)
-	w := Canary(csv, csv.Name, 443).Webhooks[0]
+	w := Canary(csv, names.Service(deployment), 443).Webhooks[0]
 	return &admissionregistrationv1.MutatingWebhookConfiguration{
 		TypeMeta:   configurationType("MutatingWebhookConfiguration"),
 		ObjectMeta: meta,
