@@ -19,7 +19,7 @@ func TestInterruptedOutage(t *testing.T) {
 	noon := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	csv := &operatorsv1alpha1.ClusterServiceVersion{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "shop.v1", UID: "uid"}}
 	webhook := csvspec.Identity{Type: operatorsv1alpha1.ValidatingAdmissionWebhook, GenerateName: "v.example.com"}
-	openings := []managerv1alpha1.Opening{{From: metav1.NewTime(noon)}}
+	openings := []managerv1alpha1.Opening{{From: metav1.NewTime(noon), Until: new(metav1.NewTime(noon)), ClosedBy: managerv1alpha1.ClosedServed}}
 	var known FailOpen
 	known.Interrupt(csv)
 	installtest.Same(t, "of an unknown version", 0, len(known.Of(csv)))
