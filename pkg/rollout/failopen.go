@@ -13,6 +13,7 @@ import (
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/webhookconfig"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/subscriptions"
@@ -43,12 +44,13 @@ type opener struct {
 	allowed   map[csvspec.Identity]subscriptions.FailOpen
 }
 
-// decide gives the desired registrations of open webhooks the form of their opening. With mayOpen unset, all are closed.
+// decide gives the desired registrations of open webhooks the form of their opening. With mayOpen unset, all are closed. The
+// same applies while the version is given back: afterwards, no client closes them.
 func (o *opener) decide(mayOpen bool) {
 	if o.Upgrade.isPending() && !mayOpen {
 		return // the webhooks belong to the previous version
 	}
-	if mayOpen {
+	if mayOpen && csvspec.TakeoverOrder(o.CSV) != wellknown.TakeoverGiveBack {
 		o.allowed = o.Config.FailOpen(o.CSV).ByWebhook
 	}
 	o.plan.FailOpen = map[csvspec.Identity]failopen.Decision{}
