@@ -88,6 +88,7 @@ func (c *Controller) execute(ctx context.Context, k queue.Key, csv *operatorsv1a
 	c.versions.UpdateClaim(csv.Namespace, csv.Name)
 	facts, err := c.gather.Gather(ctx, csv, relatives, deleting, c.now())
 	if err != nil {
+		c.records.FailOpen.Interrupt(csv)
 		return facts, execute.Outcome{}, err
 	}
 	outcome, err := c.executor.Run(ctx, k, facts)

@@ -52,21 +52,26 @@ type Outcome struct {
 	Deferred error
 }
 
-// Run decides and executes until nothing new is learned: what follows from a creation need not wait for the caches.
+// Run decides and executes until nothing new is learned: what follows from a creation need not wait for the caches. With an
+// error, the Outcome has the last decisions about openings of webhooks, and nothing else.
 func (e *Executor) Run(ctx context.Context, k queue.Key, facts decide.Facts) (Outcome, error) {
 	r := &run{
 		Executor: e, key: k, facts: facts, csv: facts.CSV, status: facts.Status,
 		dryRuns: map[string]bool{}, executed: map[string]rollout.Verb{}, changedRoles: map[string]bool{},
 		sender: &write.Sender{Writer: e.Writer, CSV: records.NameOf(facts.CSV), Installer: facts.Installer},
 	}
+	var decided Outcome
 	for ctx.Err() == nil {
 		plan, err := r.nextPlan(ctx, e.Now())
 		if err != nil {
-			return Outcome{}, err
+			return decided, err
+		}
+		if plan.FailOpen != nil {
+			decided.FailOpen = plan.FailOpen
 		}
 		learned, err := r.execute(ctx, plan)
 		if err != nil {
-			return Outcome{}, err
+			return decided, err
 		}
 		if !learned {
 			plan.Phases = append(r.phases, plan.Phases...)
@@ -74,7 +79,7 @@ func (e *Executor) Run(ctx context.Context, k queue.Key, facts decide.Facts) (Ou
 			return Outcome{plan, r.csv, r.deferred}, nil
 		}
 	}
-	return Outcome{}, ctx.Err()
+	return decided, ctx.Err()
 }
 
 type run struct {

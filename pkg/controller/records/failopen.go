@@ -34,9 +34,11 @@ func (r *FailOpen) Of(csv *operatorsv1alpha1.ClusterServiceVersion) map[csvspec.
 	return nil
 }
 
-// Add records decisions; nil for none. Webhooks without a record in the status need no memory.
+// Add records the decisions of a reconciliation, also of one that has failed; nil for none, which is an interruption. Webhooks
+// without a record in the status need no memory.
 func (r *FailOpen) Add(csv *operatorsv1alpha1.ClusterServiceVersion, decisions map[csvspec.Identity]failopen.Decision) {
 	if decisions == nil {
+		r.Interrupt(csv)
 		return
 	}
 	known := map[csvspec.Identity]failopen.Memory{}

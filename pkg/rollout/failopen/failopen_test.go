@@ -247,6 +247,14 @@ func TestOnlyTimeWithoutEndpointsCounts(t *testing.T) {
 			w.becomes(Unreachable)
 			w.memory, w.now = w.memory.Interrupted(), w.now.Add(24*time.Hour)
 		}, 0},
+		"each reconciliation fails after its decision": {func(w *webhook) {
+			w.becomes(Unreachable)
+			w.backend = Ready
+			for range 60 {
+				w.now = w.now.Add(time.Minute)
+				w.memory = w.decide(false).Memory // the status is not written
+			}
+		}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWebhook(t)
