@@ -70,6 +70,20 @@ func (b *planBuilder) add(step Step) bool {
 	return true
 }
 
+// addFirst adds a step before the others, unless the first one writes the same object. It replaces another write of the object:
+// the next plan has what else differs. A deletion stays, and is repeated if the API server reports that the object has changed.
+func (b *planBuilder) addFirst(step Step) {
+	key, others := step.Key(), b.Steps
+	if len(others) > 0 && others[0].Key() == key {
+		return
+	}
+	b.Steps = nil
+	if b.add(step) {
+		others = slices.DeleteFunc(others, func(s Step) bool { return s.Key() == key && s.Verb != Delete })
+	}
+	b.Steps = append(b.Steps, others...)
+}
+
 func (b *planBuilder) delete(live drift.Object) bool {
 	return b.add(Step{Verb: Delete, Object: live, Live: live})
 }

@@ -187,14 +187,15 @@ func (o *opener) isAnyReady(service string) bool {
 	})
 }
 
-// closeRest closes registrations that no other step of the plan closes, because they are not repaired. Without decisions, the
-// webhooks belong to the previous version, which opens and closes them.
-func (o *opener) closeRest() {
+// closeFirst closes registrations before each other step: a step that fails ends the plan, and another client can make a write
+// fail again and again. It also closes what is not repaired. Without decisions, the webhooks belong to the previous version,
+// which opens and closes them.
+func (o *opener) closeFirst() {
 	if o.plan.FailOpen == nil {
 		return
 	}
 	for _, live := range o.Observed.registrations() {
-		if live.Kind == csvspec.APIServiceType || o.plan.writes(drift.KeyOf(live.Object)) || webhookconfig.OpenState(live.Object) == managerv1alpha1.FailOpenClosed {
+		if live.Kind == csvspec.APIServiceType || webhookconfig.OpenState(live.Object) == managerv1alpha1.FailOpenClosed {
 			continue
 		}
 		d, form := o.descriptionOf(live)
@@ -203,7 +204,7 @@ func (o *opener) closeRest() {
 		}
 		closed := live.Object.DeepCopyObject().(drift.Object)
 		webhookconfig.Close(closed, cmp.Or(d.FailurePolicy, new(admissionregistrationv1.Fail)), cmp.Or(d.TimeoutSeconds, new(int32(defaultTimeout))))
-		o.plan.add(Step{Verb: Update, Object: closed, Live: live.Object, Drift: drift.Drift{Fields: []string{"webhooks.failurePolicy"}}, Desired: closed})
+		o.plan.addFirst(Step{Verb: Update, Object: closed, Live: live.Object, Drift: drift.Drift{Fields: []string{"webhooks.failurePolicy"}}, Desired: closed})
 	}
 }
 

@@ -40,7 +40,7 @@ func Next(in Input, now time.Time) Plan {
 	if in.DeletionBlocked {
 		p.opener.decide(false)
 		p.maintainer.keepTrust()
-		p.opener.closeRest()
+		p.opener.closeFirst()
 		p.limitEvictions(false)
 		if len(in.Previous.Deployments) == 0 {
 			p.blockBecause("the ClusterServiceVersion is being deleted")
@@ -77,7 +77,7 @@ func Next(in Input, now time.Time) Plan {
 		p.limitEvictions(false)
 		p.block()
 	}
-	p.opener.closeRest()
+	p.opener.closeFirst()
 	report.report()
 	return p.plan.Plan
 }

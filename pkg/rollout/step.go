@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/webhookconfig"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
@@ -131,6 +132,11 @@ func anyWebhook(status managerv1alpha1.WebhookRolloutStatus, is func(managerv1al
 
 func isRegistered(w managerv1alpha1.WebhookStatus) bool {
 	return w.State == managerv1alpha1.WebhookRegistered || w.State == managerv1alpha1.WebhookUnreachable
+}
+
+// Closes reports whether the step closes a webhook configuration that is open.
+func (s Step) Closes() bool {
+	return s.Verb == Update && s.Live != nil && webhookconfig.OpenState(s.Live) != managerv1alpha1.FailOpenClosed && webhookconfig.OpenState(s.Object) == managerv1alpha1.FailOpenClosed
 }
 
 // Why returns why the step is necessary, in a few words.

@@ -39,8 +39,12 @@ func (r *run) refuseOrphaned(ctx context.Context, steps []rollout.Step) error {
 	return nil
 }
 
-// dryRun asks once whether admission changed an object. Webhooks without dry runs are observed in the write itself.
+// dryRun asks once whether admission changed an object. Webhooks without dry runs are observed in the write itself. Dry runs
+// can use up the time of a reconciliation: none precedes the end of an opening.
 func (r *run) dryRun(ctx context.Context, steps []rollout.Step) (accepted bool) {
+	if slices.ContainsFunc(steps, rollout.Step.Closes) {
+		return false
+	}
 	for _, step := range steps {
 		if !step.NeedsDryRun || r.dryRuns[step.Key()] {
 			continue
