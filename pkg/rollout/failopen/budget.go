@@ -102,18 +102,14 @@ func (d *decision) repair(o *managerv1alpha1.Opening, last bool) {
 	}
 }
 
-// used returns how long the webhook was open in the 24 hours before a time, by openings that have ended.
+// used returns how long the webhook was open in the 24 hours before a time, by openings that have ended. After a step of the
+// clock back, they may end in the future.
 func (d *decision) used(at time.Time) time.Duration {
 	var sum time.Duration
-	for _, o := range d.openings {
-		if o.ClosedBy == "" || o.Until == nil {
-			continue
+	for _, o := range slices.Concat(d.ahead, d.openings) {
+		if o.ClosedBy != "" && o.Until != nil {
+			sum += max(0, o.Until.Sub(later(o.From.Time, at.Add(-day))))
 		}
-		from, until := later(o.From.Time, at.Add(-day)), o.Until.Time
-		if until.After(at) {
-			until = at
-		}
-		sum += max(0, until.Sub(from))
 	}
 	return sum
 }

@@ -52,6 +52,8 @@ type Memory struct {
 	Openings []managerv1alpha1.Opening
 	// Opened is when this process decided the opening that lasts, or first observed it.
 	Opened time.Time
+	// LastOpen is when this process last observed that the configuration is open, in this opening.
+	LastOpen time.Time
 	// Closing is why the opening ends; empty while it lasts.
 	Closing managerv1alpha1.ClosedBy
 	// SeenClosed is when this process last observed that the configuration is closed.
@@ -166,7 +168,7 @@ func (d *decision) open() {
 	}
 	from := metav1.NewTime(d.Now.Truncate(time.Second))
 	d.openings = append(d.openings, managerv1alpha1.Opening{From: from, Requests: s.Requests})
-	d.Memory.Opened, d.Memory.Closing = d.Now, ""
+	d.Memory.Opened, d.Memory.LastOpen, d.Memory.Closing = d.Now, time.Time{}, ""
 	d.widen()
 	d.planEnd()
 	d.remember()
@@ -197,6 +199,9 @@ func (d *decision) widen() {
 func (d *decision) continues() {
 	if d.Memory.Opened.IsZero() {
 		d.Memory.Opened = d.Now
+	}
+	if d.isLiveOpen() {
+		d.Memory.LastOpen = later(d.Memory.LastOpen, d.endOfSecond()) // without a monotonic time: Truncate removes it
 	}
 	if d.Memory.Closing == "" {
 		d.Memory.Closing = d.closing()
@@ -256,12 +261,20 @@ func (d *decision) close() {
 		d.requeueAt(d.Now.Add(recordPause))
 		return
 	}
-	until := metav1.NewTime(later(d.endOfSecond(), opening.From.Time))
+	until := metav1.NewTime(d.latestEnd())
 	opening.Until, opening.ClosedBy = &until, d.Memory.Closing
 	d.seconds += secondsOf(*opening)
 	d.Memory.AwaitsProof = opening.ClosedBy == managerv1alpha1.ClosedTimeOver && d.Backend != Serves
-	d.Memory.Opened, d.Memory.Closing = time.Time{}, ""
+	d.Memory.Opened, d.Memory.LastOpen, d.Memory.Closing = time.Time{}, time.Time{}, ""
 	d.remember()
+}
+
+// latestEnd returns the end of the opening for the record. After a step of the clock back, it is not before the configuration was
+// last observed open, nor before the time that this process has measured: the audit must have each object.
+func (d *decision) latestEnd() time.Time {
+	const almostSecond = time.Second - 1
+	measured := d.current().From.Add(d.Now.Sub(d.Memory.Opened) + almostSecond).Truncate(time.Second)
+	return later(later(later(d.endOfSecond(), d.current().From.Time), measured), d.Memory.LastOpen)
 }
 
 // remember stores the openings that count for the budget.

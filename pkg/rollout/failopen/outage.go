@@ -98,7 +98,7 @@ func (d *decision) requeueIn(wait time.Duration) { d.requeueAt(d.Now.Add(wait - 
 // Interrupted returns the memory after a time without decisions, in which endpoints may have been ready, and another client may
 // have closed the webhook. If an opening lasts, the record and the configuration show it.
 func (m Memory) Interrupted() Memory {
-	m.UnreachableSince, m.NoEndpointSince, m.Opened, m.Closing = time.Time{}, time.Time{}, time.Time{}, ""
+	m.UnreachableSince, m.NoEndpointSince, m.Opened, m.LastOpen, m.Closing = time.Time{}, time.Time{}, time.Time{}, time.Time{}, ""
 	m.Openings = slices.DeleteFunc(slices.Clone(m.Openings), func(o managerv1alpha1.Opening) bool { return o.ClosedBy == "" })
 	return m
 }
