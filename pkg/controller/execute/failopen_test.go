@@ -35,7 +35,7 @@ import (
 // The decisions about openings that a reconciliation makes before it fails are not lost: endpoints may be ready now.
 func TestFailedRunReturnsDecisionsAboutOpenings(t *testing.T) {
 	kube := fake.NewClientset()
-	kube.PrependReactor("*", "*", func(action clienttesting.Action) (bool, runtime.Object, error) {
+	kube.PrependReactor("*", "*", func(clienttesting.Action) (bool, runtime.Object, error) {
 		return true, nil, apierrors.NewInternalError(errors.New("the storage does not answer"))
 	})
 	log := logrus.New()

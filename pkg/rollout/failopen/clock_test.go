@@ -31,7 +31,7 @@ func TestClockGoesBackWhileOpen(t *testing.T) {
 
 // Between two decisions, the clock goes back. The time that the process has measured is the length of the record.
 func TestMeasuredTimeIsRecorded(t *testing.T) {
-	began := time.Now() // with a monotonic time
+	began := time.Now() //nolint:forbidigo // only it has a monotonic time
 	from := metav1.NewTime(began.Add(time.Hour).Truncate(time.Second))
 	opening := managerv1alpha1.Opening{From: from, Requests: "nodes"}
 	w := newWebhook(t)

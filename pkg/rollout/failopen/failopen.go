@@ -272,8 +272,8 @@ func (d *decision) close() {
 // latestEnd returns the end of the opening for the record. After a step of the clock back, it is not before the configuration was
 // last observed open, nor before the time that this process has measured: the audit must have each object.
 func (d *decision) latestEnd() time.Time {
-	const almostSecond = time.Second - 1
-	measured := d.current().From.Add(d.Now.Sub(d.Memory.Opened) + almostSecond).Truncate(time.Second)
+	const roundsUp = time.Second - 1
+	measured := d.current().From.Add(d.Now.Sub(d.Memory.Opened) + roundsUp).Truncate(time.Second)
 	return later(later(later(d.endOfSecond(), d.current().From.Time), measured), d.Memory.LastOpen)
 }
 
