@@ -57,18 +57,20 @@ func (e *env) registration() admissionregistrationv1.ValidatingWebhookConfigurat
 func (e *env) registrations() []string {
 	e.Helper()
 	var names []string
-	for _, c := range kube.List(e, kubeClient.AdmissionregistrationV1().ValidatingWebhookConfigurations(), e.ours()).Items {
+	withCanaries := metav1.ListOptions{LabelSelector: wellknown.LabelOwnerNamespace + "=" + e.namespace}
+	for _, c := range kube.List(e, kubeClient.AdmissionregistrationV1().ValidatingWebhookConfigurations(), withCanaries).Items {
 		names = append(names, c.Name)
 	}
-	for _, c := range kube.List(e, kubeClient.AdmissionregistrationV1().MutatingWebhookConfigurations(), e.ours()).Items {
+	for _, c := range kube.List(e, kubeClient.AdmissionregistrationV1().MutatingWebhookConfigurations(), withCanaries).Items {
 		names = append(names, c.Name)
 	}
 	return names
 }
 
-// ours selects the cluster-scoped objects that were created for the Namespace.
+// ours selects the cluster-scoped objects that were created for the Namespace, without the canaries and markers that the
+// manager deletes again.
 func (e *env) ours() metav1.ListOptions {
-	return metav1.ListOptions{LabelSelector: wellknown.LabelOwnerNamespace + "=" + e.namespace}
+	return metav1.ListOptions{LabelSelector: wellknown.LabelOwnerNamespace + "=" + e.namespace + ",!" + wellknown.LabelCanary}
 }
 
 // registrationWatch begins with a test, so that a registration that is created and deleted again is observed too.
