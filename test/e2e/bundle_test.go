@@ -60,7 +60,7 @@ func TestBundleUpgrades(t *testing.T) {
 	}
 	client.Get(t, convert.V1, "sessions")
 	// What the refusal asked for is done by now: first this upgrade, then the command.
-	term.manager("storage", "migrate", crd, "--to", "v2", "--api-server-request-timeout=5s")
+	term.migrate(crd, "--to", "v2")
 	term.works("", "bundle", "upgrade", withoutV1, "--dry-run=server", "-o", "name")
 
 	term.works("", "status", "-n", "e2e-caches")

@@ -132,7 +132,7 @@ func goesBack(e *env, client *caches.Client, files, crd string) {
 		e.Fatalf("there are %d Caches, want a thousand and the two samples", len(before))
 	}
 
-	e.manager("storage", "migrate", crd, "--to", "v1", "--api-server-request-timeout=5s")
+	e.migrate(crd, "--to", "v1")
 	e.kubectl("replace", "-f", files+"/bundle-v1/manifests/crdconversion.example.com_caches.yaml")
 	e.kubectl("delete", "-n", e.namespace, "csv/crdconversion.v2.1.0", "--wait")
 	e.kubectl("apply", "--server-side", "-n", e.namespace, "-f", files+"/bundle-v1/manifests/crdconversion.clusterserviceversion.yaml")
@@ -192,7 +192,7 @@ func goesInTheForeground(e *env, client *caches.Client, files, crd string) {
 	e.rolledOut(converter) // the pods of the version before have ended
 	e.kubectl("delete", "pod", "-n", e.namespace, podsOf(e, converter)[0].Name)
 	e.rolledOut(converter) // its account exists
-	e.manager("storage", "migrate", crd, "--to", "v2", "--api-server-request-timeout=5s")
+	e.migrate(crd, "--to", "v2")
 	load.GoesOn(calls.Converted)
 	load.End(calls.Never)
 	installtest.Same(e, "Caches", 1002, len(client.All(e.T, convert.V2, caches.Authored)))

@@ -115,7 +115,7 @@ func (u *managerUpgrade) changes(from, to managerVersion) {
 	replaces(u.env, from, to)
 	u.works()
 	u.Logf("%s leads %s after the first command of the upgrade from %s", to.name, time.Since(began).Round(100*time.Millisecond), from.name)
-	u.manager("storage", "migrate", "webhookrollouts.olm-webhook-manager.io", "--api-server-request-timeout=5s")
+	u.migrate("webhookrollouts.olm-webhook-manager.io")
 	u.retains(before)
 }
 
