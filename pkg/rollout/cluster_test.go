@@ -217,10 +217,14 @@ func (c *cluster) becomeUnavailable(deployment string) {
 
 // serve sets the ready endpoints behind a Deployment's Service.
 func (c *cluster) serve(deployment string, addresses ...string) {
-	service := c.Observed.Services[names.Service(deployment)]
-	if service == nil {
-		return
+	if service := c.Observed.Services[names.Service(deployment)]; service != nil {
+		c.Observed.Slices[service.Name] = c.slicesWith(deployment, addresses...)
 	}
+}
+
+// slicesWith returns the EndpointSlices of a Deployment's Service with these ready endpoints.
+func (c *cluster) slicesWith(deployment string, addresses ...string) []*discoveryv1.EndpointSlice {
+	service := c.Observed.Services[names.Service(deployment)]
 	slice := &discoveryv1.EndpointSlice{
 		ObjectMeta:  metav1.ObjectMeta{Namespace: "shop", Name: service.Name + "-1"},
 		AddressType: discoveryv1.AddressType(service.Spec.IPFamilies[0]),
@@ -234,7 +238,7 @@ func (c *cluster) serve(deployment string, addresses ...string) {
 			TargetRef: &corev1.ObjectReference{Namespace: "shop", Name: fmt.Sprintf("%s-%d", deployment, i)},
 		})
 	}
-	c.Observed.Slices[service.Name] = []*discoveryv1.EndpointSlice{slice}
+	return []*discoveryv1.EndpointSlice{slice}
 }
 
 func (c *cluster) validating(deployment string) *admissionregistrationv1.ValidatingWebhookConfiguration {

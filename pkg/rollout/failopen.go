@@ -31,8 +31,8 @@ type FailOpen struct {
 	Recorded []managerv1alpha1.WebhookRolloutStatus
 	// Memories are what this process knows.
 	Memories map[csvspec.Identity]failopen.Memory
-	// Confirmed are the Services whose EndpointSlices the API server has returned in this reconciliation.
-	Confirmed map[string]bool
+	// Confirmed are all EndpointSlices of Services, as the API server has returned them in this reconciliation.
+	Confirmed map[string][]*discoveryv1.EndpointSlice
 }
 
 // opener decides which webhooks are open.
@@ -89,14 +89,14 @@ func (o *opener) opened(d render.Deployment, w render.Webhook) render.Webhook {
 	f := o.factsOf(w.Description, c.live)
 	if f.Settings = o.settingsOf(w); f.Settings != nil {
 		f.Registered = c.live != nil && c.live.GetDeletionTimestamp() == nil && o.asDeclared(w) && o.registrar.useOf(c).kind == usedAsDesired
-		f.Confirmed = o.FailOpen.Confirmed[d.Service.Name]
+		_, f.Confirmed = o.FailOpen.Confirmed[d.Service.Name]
 		if f.Registered {
 			f.Backend = o.backendOf(c, f.NeedsProof())
 		}
 	}
 	decision := failopen.Decide(f)
 	o.add(w.Description, decision)
-	if decision.NeedsConfirmation {
+	if decision.NeedsConfirmation && !slices.Contains(o.plan.Confirm, d.Service.Name) {
 		o.plan.Confirm = append(o.plan.Confirm, d.Service.Name)
 	}
 	opening := render.Opening{State: decision.Form}
@@ -153,10 +153,10 @@ func (o *opener) settingsOf(w render.Webhook) *failopen.Settings {
 		o.cannotOpen = append(o.cannotOpen, fmt.Sprintf("webhook %s does not open: %s", w.Description.GenerateName, why))
 		return nil
 	}
-	const shortest = 30 * time.Second
+	const shortest, askEvery = 30 * time.Second, 10 * time.Second
 	unit := cmp.Or(o.Policy.FailOpenDivisor, 1)
 	return &failopen.Settings{
-		After: allowed.After / unit, AllAfter: allowed.AllAfter / unit, For: allowed.For / unit, Least: shortest / unit,
+		After: allowed.After / unit, AllAfter: allowed.AllAfter / unit, For: allowed.For / unit, Least: shortest / unit, AskEvery: askEvery / unit,
 		Requests: render.FirstRequests(o.CSV.Namespace, allowed.Resources), AllRequests: render.RequestsAbout(allowed.Resources),
 	}
 }
@@ -167,9 +167,13 @@ func (o *opener) backendOf(c candidate, needsProof bool) failopen.Backend {
 	if o.Policy.Gate == GateAvailable && c.backend.Available {
 		return failopen.Serves
 	}
+	service := c.deployment.Service.Name
+	if answer, asked := o.FailOpen.Confirmed[service]; asked {
+		return o.answered(service, c.webhook.Port, answer)
+	}
 	endpoints, reason, _ := o.registrar.probes.toProbe(c.deployment, c.webhook)
 	switch {
-	case reason == managerv1alpha1.ReasonNoReadyEndpoints, reason == managerv1alpha1.ReasonServiceMissing && !o.isAnyReady(c.deployment.Service.Name):
+	case reason == managerv1alpha1.ReasonNoReadyEndpoints, reason == managerv1alpha1.ReasonServiceMissing && !isAnyReady(o.Observed.Slices[service]):
 		return failopen.Unreachable
 	case reason != "" || !needsProof || o.Policy.Gate == GateAvailable:
 		return failopen.Ready
@@ -180,9 +184,22 @@ func (o *opener) backendOf(c candidate, needsProof bool) failopen.Backend {
 	return failopen.Serves
 }
 
-// isAnyReady reports whether an endpoint of a Service is ready, also if no cache shows the Service.
-func (o *opener) isAnyReady(service string) bool {
-	return slices.ContainsFunc(o.Observed.Slices[service], func(slice *discoveryv1.EndpointSlice) bool {
+// answered returns what the EndpointSlices prove that the API server has. The state of the webhook in the status is that of the
+// caches: it does not change with each answer.
+func (o *opener) answered(service string, port int32, answer []*discoveryv1.EndpointSlice) failopen.Backend {
+	ready := isAnyReady(answer)
+	if s := o.Observed.Services[service]; s != nil {
+		ready = len(route.Behind(s, port, answer).Ready) > 0
+	}
+	if ready {
+		return failopen.Ready
+	}
+	return failopen.Unreachable
+}
+
+// isAnyReady reports whether an endpoint is ready, at any port.
+func isAnyReady(all []*discoveryv1.EndpointSlice) bool {
+	return slices.ContainsFunc(all, func(slice *discoveryv1.EndpointSlice) bool {
 		return slices.ContainsFunc(slice.Endpoints, route.Ready)
 	})
 }

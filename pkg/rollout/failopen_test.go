@@ -26,9 +26,9 @@ func (c *cluster) reconcileOpenings() {
 	c.t.Helper()
 	for range 10 {
 		c.FailOpen.Recorded = []managerv1alpha1.WebhookRolloutStatus{*c.Previous.DeepCopy()}
-		c.FailOpen.Confirmed = map[string]bool{}
+		c.FailOpen.Confirmed = map[string][]*discoveryv1.EndpointSlice{}
 		if plan := c.next(); len(plan.Confirm) > 0 {
-			c.FailOpen.Confirmed[plan.Confirm[0]] = true
+			c.FailOpen.Confirmed[plan.Confirm[0]] = c.Observed.Slices[plan.Confirm[0]]
 		}
 		plan := c.reconcile()
 		c.FailOpen.Memories = map[csvspec.Identity]failopen.Memory{}
@@ -43,14 +43,27 @@ func (c *cluster) reconcileOpenings() {
 	c.t.Fatal("the plans do not end")
 }
 
-// lost returns a cluster whose webhook opens after a minute for some requests, and after an hour for all. Its backend is lost.
-func lost(t *testing.T) *cluster {
-	t.Helper()
-	c := installed(t, webhookOf("manager", func(d *operatorsv1alpha1.WebhookDescription) { d.TimeoutSeconds = new(int32(7)) }))
+// pass lets time pass, and reconciles every 10 seconds.
+func (c *cluster) pass(d time.Duration) {
+	c.t.Helper()
+	for until := c.now.Add(d); c.now.Before(until); {
+		c.wait(min(10*time.Second, until.Sub(c.now)))
+		c.reconcileOpenings()
+	}
+}
+
+func allowOpenings(c *cluster) {
 	c.Config.Subscription = "shop"
 	c.Config.Annotations = map[string]string{
 		wellknown.AnnotationFailOpenAfter: "1m", wellknown.AnnotationFailOpenAllAfter: "1h", wellknown.AnnotationFailOpenFor: "5h",
 	}
+}
+
+// lost returns a cluster whose webhook opens after a minute for some requests, and after an hour for all. Its backend is lost.
+func lost(t *testing.T) *cluster {
+	t.Helper()
+	c := installed(t, webhookOf("manager", func(d *operatorsv1alpha1.WebhookDescription) { d.TimeoutSeconds = new(int32(7)) }))
+	allowOpenings(c)
 	c.reconcileOpenings()
 	c.Observed.Slices = map[string][]*discoveryv1.EndpointSlice{}
 	c.reconcileOpenings()
@@ -60,8 +73,7 @@ func lost(t *testing.T) *cluster {
 func opened(t *testing.T, after time.Duration) *cluster {
 	t.Helper()
 	c := lost(t)
-	c.wait(after)
-	c.reconcileOpenings()
+	c.pass(after)
 	return c
 }
 
@@ -82,8 +94,7 @@ func TestOpensAfterATime(t *testing.T) {
 	installtest.Same(t, "the number of webhooks", 2, len(live))
 	installtest.Same(t, "failurePolicy", []admissionregistrationv1.FailurePolicyType{"Fail", "Ignore"}, []admissionregistrationv1.FailurePolicyType{*live[0].FailurePolicy, *live[1].FailurePolicy})
 	installtest.Same(t, "the recorded requests", render.FirstRequests("shop", nil), c.failOpen().Openings[0].Requests)
-	c.wait(time.Hour)
-	c.reconcileOpenings()
+	c.pass(time.Hour)
 	installtest.Same(t, "after an hour", managerv1alpha1.FailOpenAll, c.openState())
 	installtest.Same(t, "the number of webhooks for all", 1, len(c.validating("manager").Webhooks))
 	c.wait(5 * time.Hour)
@@ -115,8 +126,7 @@ func TestReadyEndpointOpensNothing(t *testing.T) {
 			c.becomeUnavailable("manager")
 			for range 3 {
 				test.change(c)
-				c.wait(time.Minute)
-				c.reconcileOpenings()
+				c.pass(time.Minute)
 			}
 			installtest.Same(t, "the configuration", test.state, c.openState())
 		})
@@ -144,19 +154,15 @@ func TestConfirmedEndpoints(t *testing.T) {
 			c := lost(t)
 			c.Policy.Gate = test.gate
 			c.becomeUnavailable("manager")
-			service := c.Observed.Services["manager-service"]
+			c.pass(50 * time.Second)
+			answer := c.slicesWith("manager", test.ready...)
 			if test.noService {
 				delete(c.Observed.Services, "manager-service")
 			}
-			c.wait(30 * time.Minute)
-			c.FailOpen.Confirmed = map[string]bool{}
+			c.wait(10 * time.Second)
+			c.FailOpen.Confirmed = map[string][]*discoveryv1.EndpointSlice{}
 			installtest.Same(t, "asks", []string{"manager-service"}, c.next().Confirm)
-			c.FailOpen.Confirmed["manager-service"] = true
-			c.Observed.Services["manager-service"] = service
-			c.serve("manager", test.ready...)
-			if test.noService {
-				delete(c.Observed.Services, "manager-service")
-			}
+			c.FailOpen.Confirmed["manager-service"] = answer
 			plan := c.next()
 			installtest.Same(t, "asks again", nil, plan.Confirm)
 			installtest.Same(t, "the recorded state", test.state, plan.FailOpen[csvspec.IdentityOf(c.CSV.Spec.WebhookDefinitions[0])].Record.State)
@@ -191,8 +197,7 @@ func TestEndpointsThatCannotBeDialledOpenNothing(t *testing.T) {
 	c.Observed.Slices = map[string][]*discoveryv1.EndpointSlice{}
 	c.reconcileOpenings()
 	installtest.Same(t, "one moment later", managerv1alpha1.FailOpenClosed, c.openState())
-	c.wait(time.Minute)
-	c.reconcileOpenings()
+	c.pass(time.Minute)
 	installtest.Same(t, "after a minute without endpoints", managerv1alpha1.FailOpenPartly, c.openState())
 }
 
@@ -295,8 +300,7 @@ func TestOpensAgainAfterAProof(t *testing.T) {
 	c.wait(48 * time.Hour)
 	c.Observed.Slices = map[string][]*discoveryv1.EndpointSlice{}
 	c.reconcileOpenings()
-	c.wait(time.Minute)
-	c.reconcileOpenings()
+	c.pass(time.Minute)
 	installtest.Same(t, "in the next outage", managerv1alpha1.FailOpenPartly, c.openState())
 }
 
@@ -343,8 +347,7 @@ func TestOpenWhileHeld(t *testing.T) {
 	live.Webhooks[0].MatchPolicy = new(admissionregistrationv1.Exact)
 	c.store(live)
 	c.adopted = true
-	c.wait(time.Minute)
-	c.reconcileOpenings()
+	c.pass(time.Minute)
 	installtest.Same(t, "the state", managerv1alpha1.FailOpenPartly, c.openState())
 	for _, w := range c.validating("manager").Webhooks {
 		installtest.Same(t, "matchPolicy", admissionregistrationv1.Exact, *w.MatchPolicy)

@@ -62,7 +62,7 @@ type decision struct {
 	desired  map[string]*corev1.Service  // by Deployment; none while the Services stay as they are
 	patched  map[string]bool             // keys of the steps of early stages that were carried out
 
-	confirmed map[string]bool // Services whose EndpointSlices are those of the API server
+	confirmed Confirmed
 
 	// uncached are objects that the caches do not have and whose names an issuer's object needs.
 	uncached map[ObjectKey]*unstructured.Unstructured
@@ -82,7 +82,7 @@ type decision struct {
 func newDecision(facts Facts, results Results, now time.Time) *decision {
 	d := &decision{
 		Facts: facts, now: now, answers: results.Answers,
-		secrets: clone(facts.Secrets), minted: map[string]certs.Generation{}, patched: map[string]bool{}, confirmed: map[string]bool{},
+		secrets: clone(facts.Secrets), minted: map[string]certs.Generation{}, patched: map[string]bool{}, confirmed: Confirmed{},
 		uncached:         map[ObjectKey]*unstructured.Unstructured{},
 		blocking:         map[string]bool{},
 		occupiedServices: map[string]bool{}, occupiedBindings: map[string]bool{}, notLifted: map[string]string{},
@@ -90,7 +90,7 @@ func newDecision(facts Facts, results Results, now time.Time) *decision {
 	}
 	o := &d.Observed
 	o.Deployments, o.Services, o.Roles, o.RoleBindings = clone(o.Deployments), clone(o.Services), clone(o.Roles), clone(o.RoleBindings)
-	o.Slices, o.Budgets = clone(o.Slices), clone(o.Budgets)
+	o.Budgets = clone(o.Budgets)
 	o.AuthDelegators, o.AuthReaders = clone(o.AuthDelegators), clone(o.AuthReaders)
 	o.Validating, o.Mutating, o.APIServices = slices.Clip(o.Validating), slices.Clip(o.Mutating), slices.Clip(o.APIServices)
 	o.Lifted, o.Writes, o.Contests, o.CreationTimes = slices.Clone(o.Lifted), clone(o.Writes), clone(o.Contests), clone(o.CreationTimes)

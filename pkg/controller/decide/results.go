@@ -171,14 +171,10 @@ type Counted map[string]int
 
 func (r Counted) addTo(d *decision) { maps.Copy(d.Observed.ObjectCounts, r) }
 
-// Confirmed are the EndpointSlices of Services, as the API server has them.
+// Confirmed are all EndpointSlices of Services, as the API server has them.
 type Confirmed map[string][]*discoveryv1.EndpointSlice
 
-func (r Confirmed) addTo(d *decision) {
-	for service, slices := range r {
-		d.Observed.Slices[service], d.confirmed[service] = slices, true
-	}
-}
+func (r Confirmed) addTo(d *decision) { maps.Copy(d.confirmed, r) }
 
 type trusted struct {
 	secret string

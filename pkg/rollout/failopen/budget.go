@@ -102,47 +102,15 @@ func (d *decision) repair(o *managerv1alpha1.Opening, last bool) {
 	}
 }
 
-// used returns how long the webhook was open in the 24 hours before a time, by openings that have ended. After a step of the
-// clock back, they may end in the future.
-func (d *decision) used(at time.Time) time.Duration {
-	var sum time.Duration
-	for _, o := range slices.Concat(d.ahead, d.openings) {
-		if o.ClosedBy != "" && o.Until != nil {
-			sum += max(0, o.Until.Sub(later(o.From.Time, at.Add(-day))))
-		}
-	}
-	return sum
+// limits returns what limits the next opening.
+func (d *decision) limits() limits {
+	return limits{d.Now, d.Settings, slices.Concat(d.openings, d.ahead)}
 }
 
 // end returns when the opening ends at the latest: earlier openings count if they were within 24 hours before it.
 func (d *decision) end() time.Time {
 	opening := d.current()
-	return opening.From.Add(max(0, d.Settings.For-d.used(opening.From.Time)))
-}
-
-// nextBudget returns when the oldest opening that counts begins to count less.
-func (d *decision) nextBudget() time.Time {
-	for _, o := range d.openings {
-		if o.Until != nil && d.Now.Sub(o.Until.Time) < day {
-			return later(o.From.Add(day+d.Settings.Least), d.Now.Add(time.Minute))
-		}
-	}
-	return time.Time{}
-}
-
-// nextFree returns when the record has space for an opening, without one that ended within 24 hours; zero for now.
-func (d *decision) nextFree() time.Time {
-	var ends []time.Time
-	for _, o := range slices.Concat(d.ahead, d.openings) {
-		if o.Until != nil && d.Now.Sub(o.Until.Time) < day {
-			ends = append(ends, o.Until.Time)
-		}
-	}
-	if len(ends) < mostOpenings {
-		return time.Time{}
-	}
-	slices.SortFunc(ends, time.Time.Compare)
-	return ends[len(ends)-mostOpenings].Add(day)
+	return opening.From.Add(max(0, d.Settings.For-d.limits().used(opening.From.Time)))
 }
 
 // newest returns the openings for the record. The last one may last, so that the ones of the future are before it.

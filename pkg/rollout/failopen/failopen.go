@@ -35,6 +35,8 @@ type Settings struct {
 	For time.Duration
 	// Least is the shortest opening.
 	Least time.Duration
+	// AskEvery is the longest pause until the API server is asked again whether an endpoint is ready.
+	AskEvery time.Duration
 	// Requests is the CEL expression for the requests that pass first.
 	Requests string
 	// AllRequests is the CEL expression for the requests that pass later; empty for all.
@@ -46,8 +48,11 @@ type Memory struct {
 	// UnreachableSince is since when this process has not observed a proof that the backend serves, after it was
 	// unreachable. It is zero while the backend serves.
 	UnreachableSince time.Time
-	// NoEndpointSince is since when no endpoint is ready, in each decision of this process. It is zero if one is.
+	// NoEndpointSince is since when no endpoint is ready, in each decision of this process and in each answer of the API
+	// server. It is zero if one is, and while nothing depends on it.
 	NoEndpointSince time.Time
+	// AskAt is when to ask the API server again whether an endpoint is ready; zero if it has not been asked.
+	AskAt time.Time
 	// Openings are the ones that this process has decided, or confirmed.
 	Openings []managerv1alpha1.Opening
 	// Opened is when this process decided the opening that lasts, or first observed it.
@@ -84,7 +89,7 @@ type Facts struct {
 	Created, Written time.Time
 
 	Backend Backend
-	// Confirmed is set if the API server has just confirmed that the backend is unreachable.
+	// Confirmed is set if Backend is what the API server has just answered, not what the caches show.
 	Confirmed bool
 }
 
@@ -97,7 +102,7 @@ type Decision struct {
 	Memory Memory
 	// RequeueAt is when the decision may change although nothing else changes; zero for never.
 	RequeueAt time.Time
-	// NeedsConfirmation is set if the API server must confirm that the backend is unreachable.
+	// NeedsConfirmation is set if the API server must be asked whether an endpoint is ready.
 	NeedsConfirmation bool
 }
 
@@ -150,16 +155,12 @@ func (d *decision) open() {
 	if d.since.IsZero() || d.Backend != Unreachable || d.awaitsProof() || d.isLiveOpen() {
 		return
 	}
+	if limited, until := d.limits().reached(); limited {
+		d.requeueAt(until)
+		return
+	}
 	if d.waited() < s.After {
 		d.requeueIn(s.After)
-		return
-	}
-	if left := s.For - d.used(d.Now); left < s.Least {
-		d.requeueAt(d.nextBudget())
-		return
-	}
-	if free := d.nextFree(); !free.IsZero() {
-		d.requeueAt(free)
 		return
 	}
 	if !d.Confirmed {

@@ -31,12 +31,13 @@ type webhook struct {
 	alive bool
 	// stuck is set if the configuration cannot be written.
 	stuck bool
+	asked int // how often the API server was asked
 	last  Decision
 }
 
 func newWebhook(t *testing.T) *webhook {
 	return &webhook{t: t, now: noon, created: noon.Add(-48 * time.Hour), written: noon.Add(-48 * time.Hour), live: managerv1alpha1.FailOpenClosed, settings: &Settings{
-		After: 5 * time.Minute, AllAfter: 15 * time.Minute, For: time.Hour, Least: 30 * time.Second, Requests: "nodes",
+		After: 5 * time.Minute, AllAfter: 15 * time.Minute, For: time.Hour, Least: 30 * time.Second, AskEvery: 10 * time.Second, Requests: "nodes",
 	}}
 }
 
@@ -44,6 +45,9 @@ func (w *webhook) decide(confirmed bool) Decision {
 	f := Facts{
 		Now: w.now, Settings: w.settings, Record: w.record.DeepCopy(), Memory: w.memory,
 		Registered: !w.changed, Live: w.live, LiveRequests: "live", Created: w.created, Written: w.written, Backend: w.backend, Confirmed: confirmed,
+	}
+	if confirmed && w.alive {
+		f.Backend = Ready
 	}
 	if f.Backend == Serves && !f.NeedsProof() {
 		f.Backend = Ready // the manager dials no endpoint
@@ -57,10 +61,8 @@ func (w *webhook) reconcile() {
 	for range 10 {
 		d := w.decide(false)
 		if d.NeedsConfirmation {
-			if d = w.decide(!w.alive); w.alive {
-				w.backend = Ready
-				d = w.decide(false)
-			}
+			w.asked++
+			d = w.decide(true)
 		}
 		w.last = d
 		same := d.Form == w.live && fmt.Sprint(w.record) == fmt.Sprint(d.Record)
@@ -172,14 +174,23 @@ func TestCloses(t *testing.T) {
 	}
 }
 
-// An opening of other requests is another opening.
+// An opening of other requests is another opening. The time before it counts only if the API server was asked meanwhile.
 func TestOtherRequests(t *testing.T) {
 	w := newWebhook(t)
 	w.becomes(Unreachable)
 	w.pass(20 * time.Minute)
 	w.settings.AllAfter = 0
 	w.reconcile()
-	w.is("not for all any more", partly, "12:05:00 all 12:15:00 to 12:20:01 Withdrawn", "12:20:00 to 13:05:00")
+	w.is("not for all any more", closed, "12:05:00 all 12:15:00 to 12:20:01 Withdrawn")
+	w.pass(5 * time.Minute)
+	w.is("5 minutes later", partly, "12:05:00 all 12:15:00 to 12:20:01 Withdrawn", "12:25:00 to 13:10:00")
+
+	w = newWebhook(t)
+	w.becomes(Unreachable)
+	w.pass(6 * time.Minute)
+	w.settings.Requests = "others"
+	w.reconcile()
+	w.is("for others, while it is not open for all", partly, "12:05:00 to 12:06:01 Withdrawn", "12:06:00 to 13:05:00")
 }
 
 func TestNotOpened(t *testing.T) {
@@ -296,7 +307,8 @@ func TestReadyEndpointsDelayTheSecondStage(t *testing.T) {
 func TestNeedsConfirmation(t *testing.T) {
 	w := newWebhook(t)
 	w.becomes(Unreachable)
-	w.now = w.now.Add(5 * time.Minute)
+	w.pass(5*time.Minute - time.Second)
+	w.now = w.now.Add(time.Second)
 	d := w.decide(false)
 	installtest.Same(t, "asks", true, d.NeedsConfirmation)
 	installtest.Same(t, "open", false, d.Record.IsOpen())
@@ -417,8 +429,7 @@ func TestBudget(t *testing.T) {
 				if test.restarts {
 					w.restart()
 				}
-				d := decision{Facts: w.facts(), openings: w.record.Openings}
-				if used := d.used(w.now); used > w.settings.For+time.Second { // The end is recorded in whole seconds.
+				if used := (limits{openings: w.record.Openings}).used(w.now); used > w.settings.For+time.Second { // The end is recorded in whole seconds.
 					t.Fatalf("%s in the 24 hours before %s", used, w.now)
 				}
 			}
@@ -437,8 +448,6 @@ func TestBudget(t *testing.T) {
 		})
 	}
 }
-
-func (w *webhook) facts() Facts { return Facts{Now: w.now, Settings: w.settings} }
 
 // The openings in the status are an administrator's record. A client that empties them gains no time.
 func TestEditedRecord(t *testing.T) {
@@ -608,7 +617,7 @@ func TestOpeningWithoutARecord(t *testing.T) {
 			w.reconcile()
 			w.pass(5 * time.Minute)
 			w.becomes(Serves)
-		}, []string{"12:05:00 all 12:15:00 to 12:20:01 Served", "12:24:59 to 12:25:01 Changed", "12:25:00 to 12:30:01 Served"}},
+		}, []string{"12:05:00 all 12:15:00 to 12:20:01 Served", "12:24:59 to 12:25:01 Changed", "12:30:00 to 12:30:01 Served"}},
 		"it cannot be closed at once": {func(w *webhook) {
 			w.record, w.stuck = nil, true
 			w.restart()

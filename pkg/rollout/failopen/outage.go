@@ -68,16 +68,6 @@ func (d *decision) timeOver() time.Time {
 	return time.Time{}
 }
 
-// observeEndpoints begins or ends the time without a ready endpoint.
-func (d *decision) observeEndpoints() {
-	switch {
-	case d.Settings == nil || !d.Registered || d.Backend != Unreachable:
-		d.Memory.NoEndpointSince = time.Time{}
-	case d.Memory.NoEndpointSince.IsZero():
-		d.Memory.NoEndpointSince = d.Now
-	}
-}
-
 // recordedSince ignores a time in the future.
 func (d *decision) recordedSince() time.Time {
 	if d.Record == nil || d.Record.UnreachableSince == nil || d.Record.UnreachableSince.After(d.Now) {
@@ -86,19 +76,11 @@ func (d *decision) recordedSince() time.Time {
 	return d.Record.UnreachableSince.Time
 }
 
-// waited returns for how long no endpoint has been ready while the backend is Unreachable. This process has observed it,
-// and the record must not contradict: a restart, an edited or restored status, and a step of the clock do not shorten it.
-func (d *decision) waited() time.Duration {
-	return min(d.Now.Sub(d.since), d.Now.Sub(d.Memory.NoEndpointSince))
-}
-
-// requeueIn requeues when no endpoint has been ready for a time.
-func (d *decision) requeueIn(wait time.Duration) { d.requeueAt(d.Now.Add(wait - d.waited())) }
-
 // Interrupted returns the memory after a time without decisions, in which endpoints may have been ready, and another client may
 // have closed the webhook. If an opening lasts, the record and the configuration show it.
 func (m Memory) Interrupted() Memory {
-	m.UnreachableSince, m.NoEndpointSince, m.Opened, m.LastOpen, m.Closing = time.Time{}, time.Time{}, time.Time{}, time.Time{}, ""
+	m.UnreachableSince, m.NoEndpointSince, m.AskAt = time.Time{}, time.Time{}, time.Time{}
+	m.Opened, m.LastOpen, m.Closing = time.Time{}, time.Time{}, ""
 	m.Openings = slices.DeleteFunc(slices.Clone(m.Openings), func(o managerv1alpha1.Opening) bool { return o.ClosedBy == "" })
 	return m
 }
