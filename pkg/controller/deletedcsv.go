@@ -34,7 +34,8 @@ import (
 //
 // What to remove is read from the API server. A cache may not show yet what was just created.
 //
-// A version that is deleted before it replaced the previous one returns to it what it adopted.
+// A version that is deleted before it replaced the previous one returns to it what it adopted, and the record of
+// openings of webhooks.
 func (c *Controller) reconcileDeleted(ctx context.Context, k queue.Key, csv *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage) (rollout.Requeue, error) {
 	if !slices.Contains(csv.Finalizers, wellknown.FinalizerCSV) {
 		return rollout.Requeue{}, nil
@@ -78,11 +79,27 @@ func (c *Controller) reconcileDeleted(ctx context.Context, k queue.Key, csv *ope
 	if next != decide.RemoveFinalizer {
 		return requeue, nil
 	}
-	refused, err = uninstall.Refusals(c.uninstall.Finish(ctx, csv, successor, decide.OwnedByDefinitions(csv, relatives, c.gather.Owned(csv)), ownership))
+	return c.finish(ctx, k, csv, relatives, successor, ownership)
+}
+
+// finish removes what outlives the version, and its finalizer.
+func (c *Controller) finish(ctx context.Context, k queue.Key, csv *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage, successor *operatorsv1alpha1.ClusterServiceVersion, ownership owners.Ownership) (rollout.Requeue, error) {
+	if remaining := remainingVersion(successor, relatives); remaining != nil && !c.versions.IsTerminating(csv.Namespace) {
+		if contested, err := c.returnOpenings(ctx, csv, remaining); err != nil || !contested.Never() {
+			return contested, err
+		}
+	}
+	refused, err := uninstall.Refusals(c.uninstall.Finish(ctx, csv, successor, decide.OwnedByDefinitions(csv, relatives, c.gather.Owned(csv)), ownership))
 	if err != nil || len(refused) == 0 {
 		return rollout.Requeue{}, err
 	}
 	return c.reportRefusedEnd(ctx, k, csv, refused.Error())
+}
+
+// remainingVersion returns the version that continues after the deletion of a newer one: the successor, or the nearest one if none is
+// installed; nil for none.
+func remainingVersion(successor *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage) *operatorsv1alpha1.ClusterServiceVersion {
+	return cmp.Or(successor, relatives.Successor(func(*operatorsv1alpha1.ClusterServiceVersion) bool { return true }))
 }
 
 func (c *Controller) deletionOf(csv *operatorsv1alpha1.ClusterServiceVersion, inUse string, refused uninstall.RefusedError) decide.Deletion {

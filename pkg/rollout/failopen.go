@@ -11,6 +11,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/webhookconfig"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
@@ -42,6 +43,7 @@ type opener struct {
 	registrar *registrar
 	plan      *planBuilder
 	allowed   map[csvspec.Identity]subscriptions.FailOpen
+	recorded  []failopen.Records // of the statuses that the API server has
 }
 
 // decide gives the desired registrations of open webhooks the form of their opening. With mayOpen unset, all are closed. The
@@ -131,13 +133,12 @@ func lastWrite(live drift.Object) time.Time {
 
 // recordOf returns what the status of the API server has: after an upgrade, that of the replaced version.
 func (o *opener) recordOf(d operatorsv1alpha1.WebhookDescription) *managerv1alpha1.FailOpen {
-	for _, status := range o.FailOpen.Recorded {
-		for _, deployment := range status.Deployments {
-			for _, w := range deployment.Webhooks {
-				if w.FailOpen != nil && w.Type == d.Type && w.GenerateName == d.GenerateName {
-					return w.FailOpen
-				}
-			}
+	if o.recorded == nil {
+		o.recorded = lists.Map(o.FailOpen.Recorded, failopen.RecordsOf)
+	}
+	for _, all := range o.recorded {
+		if record := all[csvspec.IdentityOf(d)]; record != nil {
+			return record
 		}
 	}
 	return nil

@@ -12,6 +12,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/csvstatus"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/phase"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/registration"
@@ -59,6 +60,7 @@ func (r *reporter) report() {
 	if len(r.Observed.Refused) > 0 {
 		r.plan.requeue(r.now.Add(refusalPause), "the API server refused a write")
 	}
+	status.KeptOpenings = r.keptOpenings()
 	r.plan.Status = status
 }
 
@@ -122,6 +124,7 @@ func (r *reporter) reportUpgrade(status *managerv1alpha1.WebhookRolloutStatus) {
 // reportDeletionBlocked keeps the previous status with new certificates, or reports the Deployments.
 func (r *reporter) reportDeletionBlocked() {
 	r.plan.Status = *r.Previous.DeepCopy()
+	r.plan.Status.KeptOpenings = r.keptOpenings()
 	if len(r.plan.Status.Deployments) == 0 {
 		limit := r.messageLimit()
 		for _, d := range r.deployments {
@@ -136,4 +139,12 @@ func (r *reporter) reportDeletionBlocked() {
 			d.Webhooks[j].FailOpen = r.failOpenOf(operatorsv1alpha1.WebhookDescription{Type: w.Type, GenerateName: w.GenerateName})
 		}
 	}
+}
+
+// keptOpenings returns the kept records that no decision continues.
+func (r *reporter) keptOpenings() []managerv1alpha1.KeptOpenings {
+	return lists.Filter(r.Previous.KeptOpenings, func(k managerv1alpha1.KeptOpenings) bool {
+		_, decided := r.plan.FailOpen[csvspec.Identity{Type: k.Type, GenerateName: k.GenerateName}]
+		return !decided
+	})
 }

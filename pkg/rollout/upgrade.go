@@ -17,6 +17,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/failopen"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/registration"
 )
 
@@ -57,12 +58,15 @@ func (u Upgrade) names() []string {
 	return lists.Map(u.From, func(older *operatorsv1alpha1.ClusterServiceVersion) string { return older.Name })
 }
 
-// Replaced returns the status of a version whose webhooks belong to a newer one.
+// Replaced returns the status of a version whose webhooks belong to a newer one. It keeps the records of openings, in case that the
+// newer version is deleted.
 func Replaced(csv *operatorsv1alpha1.ClusterServiceVersion, newer string, previous managerv1alpha1.WebhookRolloutStatus, now time.Time) managerv1alpha1.WebhookRolloutStatus {
-	return withoutWebhooks(csv, previous, now, metav1.Condition{
+	status := withoutWebhooks(csv, previous, now, metav1.Condition{
 		Type: managerv1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: string(operatorsv1alpha1.CSVReasonBeingReplaced),
 		Message: newer + " has adopted its webhooks",
 	})
+	status.KeptOpenings = failopen.RecordsOf(previous).Kept()
+	return status
 }
 
 // Unregistered is the status of a deleted version without registrations. why is what the API server refuses.

@@ -53,7 +53,11 @@ type backend struct {
 // newBackend runs the operator operator.v1, whose webhook is registered and serves.
 func newBackend(t *testing.T, settings map[string]string, change ...func(*operatorsv1alpha1.ClusterServiceVersion)) *backend {
 	t.Helper()
-	e := newOperatorEnv(t)
+	return newBackendIn(newOperatorEnv(t), settings, change...)
+}
+
+func newBackendIn(e *env, settings map[string]string, change ...func(*operatorsv1alpha1.ClusterServiceVersion)) *backend {
+	e.Helper()
 	b := &backend{env: e, listener: listen(e)}
 	b.other = newNamespace(e, e.namespace+"-", nil)
 	if settings != nil {

@@ -4,6 +4,8 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 )
 
 // FailOpenState reports which requests pass while the backend of a webhook does not answer them.
@@ -59,6 +61,18 @@ type FailOpen struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=20
 	Openings []Opening `json:"openings,omitempty"`
+}
+
+// KeptOpenings is the record of openings of a webhook that the version does not serve.
+type KeptOpenings struct {
+	// type is the type in the ClusterServiceVersion.
+	Type operatorsv1alpha1.WebhookAdmissionType `json:"type"`
+
+	// generateName is the generateName in the ClusterServiceVersion.
+	GenerateName string `json:"generateName"`
+
+	// failOpen is the last record.
+	FailOpen FailOpen `json:"failOpen"`
 }
 
 // Opening is one interval in which a webhook was open.

@@ -100,6 +100,15 @@ type WebhookRolloutStatus struct {
 	// +listType=map
 	// +listMapKey=name
 	Deployments []DeploymentStatus `json:"deployments,omitempty"`
+
+	// keptOpenings are records of openings of webhooks that this version does not serve: a newer version has
+	// adopted them, or recorded openings and was deleted. When this version serves the webhook again, it continues
+	// the record in deployments[].webhooks[].failOpen.
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	// +listMapKey=generateName
+	KeptOpenings []KeptOpenings `json:"keptOpenings,omitempty"`
 }
 
 // CreatedObject is an object that belongs to a ClusterServiceVersion.
