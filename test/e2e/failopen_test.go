@@ -110,26 +110,23 @@ func startWriter(e *env) *writer {
 	w.cancel = cancel
 	w.ended.Go(func() {
 		for i := 0; ctx.Err() == nil; i++ {
-			w.write(ctx, i)
+			w.write(i)
 		}
 	})
 	e.Cleanup(w.end)
 	return w
 }
 
-// write creates at most ten objects a second.
-func (w *writer) write(ctx context.Context, i int) {
+// write creates at most ten objects a second. The end of the writer does not interrupt it: the audit lists what was stored.
+func (w *writer) write(i int) {
 	due := time.After(100 * time.Millisecond)
 	object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("load-%04d", i)}}
 	if i%2 == 1 {
 		object.Labels = map[string]string{"deny": "true"}
 	}
-	created, err := kubeClient.CoreV1().ConfigMaps(w.namespace).Create(ctx, object, metav1.CreateOptions{})
+	created, err := kubeClient.CoreV1().ConfigMaps(w.namespace).Create(w.ctx, object, metav1.CreateOptions{})
 	if err != nil && !strings.Contains(err.Error(), "webhook") { // the answer is lost; the object may exist
-		created, err = kubeClient.CoreV1().ConfigMaps(w.namespace).Get(ctx, object.Name, metav1.GetOptions{})
-	}
-	if ctx.Err() != nil {
-		return
+		created, err = kubeClient.CoreV1().ConfigMaps(w.namespace).Get(w.ctx, object.Name, metav1.GetOptions{})
 	}
 	o := written{name: object.Name, denied: i%2 == 1, outcome: failed}
 	switch {

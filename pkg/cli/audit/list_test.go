@@ -41,6 +41,7 @@ func TestListOfOneObject(t *testing.T) {
 		"created before":                        {object: object(before)},
 		"created after":                         {object: object(after)},
 		"created in the second of the end":      {object: object(minute(60)), want: "shop/one Exists Possible: Possible CREATE CreationTimestamp by creator", reason: "shortly after the end"},
+		"created in the second before the end":  {object: object(minute(60).Add(-time.Second)), want: "shop/one Exists Possible: Possible CREATE CreationTimestamp by creator", reason: "shortly after the end"},
 		"created in the second of the start":    {object: object(noon), want: "shop/one Exists Possible: Possible CREATE CreationTimestamp by creator", reason: "shortly before the beginning"},
 		"a long request before":                 {object: object(noon.Add(-30 * time.Second)), want: "shop/one Exists Possible: Possible CREATE CreationTimestamp by creator", reason: "shortly before the beginning"},
 		"too long before":                       {object: object(noon.Add(-40 * time.Second))},

@@ -39,14 +39,15 @@ func (w window) begins() time.Time { return w.From.Add(-clockDifference - longes
 // endsBefore reports whether the window ends before a time.
 func (w window) endsBefore(t time.Time) bool { return !w.lasts && t.After(w.Until.Add(w.late)) }
 
-// contains reports whether a change was made in the opening. Its time has a resolution of one second.
+// contains reports whether a change was made in the opening. Its time has a resolution of one second, and the opening is recorded
+// until the end of its last second.
 func (w window) contains(t time.Time) truth {
 	switch {
 	case t.Before(w.begins()) || w.endsBefore(t):
 		return isFalse
 	case !t.After(w.From.Time):
 		return perhaps("the change was made at or shortly before the beginning of the opening")
-	case !w.lasts && !t.Before(w.Until.Truncate(time.Second)):
+	case !w.lasts && !t.Before(w.Until.Add(-time.Second).Truncate(time.Second)):
 		return perhaps("the change was made at or shortly after the end of the opening")
 	default:
 		return isTrue
