@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	admissionv1 "k8s.io/api/admission/v1"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
@@ -161,7 +162,8 @@ func (o *openable) closes() {
 		return err != nil && strings.Contains(err.Error(), "the mode is bad"), err
 	})
 	last := &o.record.Openings[len(o.record.Openings)-1]
-	last.Until, last.ClosedBy, o.record.State = new(metav1.Now()), managerv1alpha1.ClosedServed, managerv1alpha1.FailOpenClosed
+	endOfSecond := metav1.NewTime(time.Now().Truncate(time.Second).Add(time.Second)) // as the manager records it
+	last.Until, last.ClosedBy, o.record.State = &endOfSecond, managerv1alpha1.ClosedServed, managerv1alpha1.FailOpenClosed
 	o.report()
 }
 
