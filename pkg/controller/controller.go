@@ -88,6 +88,7 @@ type Controller struct {
 	handlers  *watch.Handlers
 	gather    *gather.Gatherer
 	live      *live.Reader
+	prober    *prober.Prober
 	executor  *execute.Executor
 	reporter  *reporter.Reporter
 	groups    *groups.Reconciler
@@ -158,17 +159,17 @@ func (c *Controller) wireExecutor() {
 		Set: c.Set, Records: c.records, Caches: c.caches, OnDemand: c.onDemand, AdoptedPods: c.adopted, OtherBudgets: c.budgets, Served: c.served, Versions: c.versions,
 		Settings: decide.Settings{Rollout: c.Rollout, Certificates: c.Certificates, LiftRoles: c.LiftRoles, WithOLM: c.WithOLM}, Proxy: c.Proxy,
 	}
-	asker := &prober.Prober{
+	c.prober = &prober.Prober{
 		Set: c.Set, Dial: c.Dial, Mode: c.Probe, Log: c.log, Metrics: c.metrics, Now: c.now, Live: c.live, FieldContests: &c.records.FieldContests, APIServers: c.APIServers,
 	}
-	if asker.APIServers == nil {
-		asker.APIServers = asker.FindServers
+	if c.prober.APIServers == nil {
+		c.prober.APIServers = c.prober.FindServers
 	}
 	c.executor = &execute.Executor{
 		Set: c.Set, Records: c.records, Rotations: c.Certificates.Parallel,
 		Caches: c.caches, OnDemand: c.onDemand, Writes: c.writes, Events: c.events, Log: c.log, Metrics: c.metrics,
 		Now: c.now, Processors: execute.NewProcessors(), Live: c.live, Writer: c.uninstall.Writer,
-		Prober: asker,
+		Prober: c.prober,
 	}
 }
 

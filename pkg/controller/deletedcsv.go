@@ -24,6 +24,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/lineage"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/ending"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/phase"
 )
 
@@ -71,7 +72,7 @@ func (c *Controller) reconcileDeleted(ctx context.Context, k queue.Key, csv *ope
 	}
 	refused = append(refused, conversions...)
 	c.records.Unregistered.Block(csv.UID, inUse != "" || len(refused) > 0, c.now())
-	next, requeue := c.deletionOf(csv, inUse, refused).Next(c.now())
+	next, requeue := c.deletionStep(ctx, c.deletionOf(csv, inUse, refused), csv)
 	if next == decide.ReportBlocked {
 		return c.reconcileBlockedDeletion(ctx, k, csv, relatives, inUse, refused)
 	}
@@ -90,10 +91,14 @@ func (c *Controller) finish(ctx context.Context, k queue.Key, csv *operatorsv1al
 		}
 	}
 	refused, err := uninstall.Refusals(c.uninstall.Finish(ctx, csv, successor, decide.OwnedByDefinitions(csv, relatives, c.gather.Owned(csv)), ownership))
-	if err != nil || len(refused) == 0 {
+	switch {
+	case err != nil:
 		return rollout.Requeue{}, err
+	case len(refused) > 0:
+		return c.reportRefusedEnd(ctx, k, csv, refused.Error())
 	}
-	return c.reportRefusedEnd(ctx, k, csv, refused.Error())
+	c.records.Unregistered.Forget(csv.UID) // Until the cache lacks it, API servers are not asked again.
+	return rollout.Requeue{}, nil
 }
 
 // remainingVersion returns the version that continues after the deletion of a newer one: the successor, or the nearest one if none is
@@ -103,10 +108,22 @@ func remainingVersion(successor *operatorsv1alpha1.ClusterServiceVersion, relati
 }
 
 func (c *Controller) deletionOf(csv *operatorsv1alpha1.ClusterServiceVersion, inUse string, refused uninstall.RefusedError) decide.Deletion {
-	return decide.Deletion{
-		InUse: inUse != "", Refused: len(refused) > 0, ByNamespace: csv.DeletionTimestamp == nil,
-		Ended: c.records.Unregistered.At(csv.UID), Settle: c.settle(),
+	d := decide.Deletion{InUse: inUse != "", Refused: len(refused) > 0, ByNamespace: csv.DeletionTimestamp == nil}
+	if ended := c.records.Unregistered.At(csv.UID); !ended.IsZero() && c.Rollout.Gate != rollout.GateAvailable {
+		d.Wait = &ending.Wait{Ended: ended, Settle: c.Rollout.Settle}
 	}
+	return d
+}
+
+// deletionStep returns the next step, after API servers are asked if it depends on them.
+func (c *Controller) deletionStep(ctx context.Context, d decide.Deletion, csv *operatorsv1alpha1.ClusterServiceVersion) (decide.DeletionStep, rollout.Requeue) {
+	next, requeue := d.Next(c.now())
+	if next != decide.AskAboutEnd {
+		return next, requeue
+	}
+	found := c.prober.HaveObserved(ctx, csv)
+	d.Wait.Found = &found
+	return d.Next(c.now())
 }
 
 // settle returns how long API servers may take to observe the end of a registration; 0 if nothing waits for that.

@@ -102,9 +102,10 @@ func (p *planner) install() {
 func (p *planner) rollOut(d render.Deployment) deploymentView {
 	name := d.Object.Name
 	p.remover.unregisterChanged(d)
-	reason, message := p.remover.awaitUnregistered(d)
-	if live := p.Observed.Deployments[name]; reason != "" && p.Upgrade.notStarted(live) && !p.Upgrade.lost(name, live) {
-		return p.notStartedView(d, reason, message)
+	if live := p.Observed.Deployments[name]; p.Upgrade.notStarted(live) && !p.Upgrade.lost(name, live) {
+		if reason, message := p.remover.awaitUnregistered(d); reason != "" {
+			return p.notStartedView(d, reason, message)
+		}
 	}
 	if kept := p.maintainer.stillServing(d); kept != nil {
 		d.Object = kept // The maintainer writes what else its webhooks need.
@@ -140,8 +141,8 @@ func (p *planner) postpone(d render.Deployment, blocker string) {
 		p.deployments = append(p.deployments, p.rollOut(d))
 		return
 	}
-	reason, message := p.remover.awaitUnregistered(d)
-	if reason != managerv1alpha1.ReasonStillRegistered {
+	reason, message := p.remover.awaitEnd(d)
+	if reason == "" {
 		reason, message = managerv1alpha1.ReasonEarlierDeployment, "starts after deployment "+blocker+" and its webhooks"
 	}
 	p.deployments = append(p.deployments, p.notStartedView(d, reason, message))

@@ -28,6 +28,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/subscriptions"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/backends"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/ending"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 )
 
@@ -100,6 +101,8 @@ type Input struct {
 	Observed   Observed
 	Previous   managerv1alpha1.WebhookRolloutStatus
 	FailOpen   FailOpen
+	// HaveObserved is what API servers have observed of registrations that ended; nil if they were not asked in this reconciliation.
+	HaveObserved *ending.Found
 }
 
 // Observed is the observed state. The objects belong to caches and must not be changed.

@@ -22,6 +22,8 @@ type Plan struct {
 	Count []string
 	// Confirm are the Services whose EndpointSlices must be read from the API server for the next decision.
 	Confirm []string
+	// AskAPIServers requests Input.HaveObserved for the next decision.
+	AskAPIServers bool
 	// FailOpen are the decisions about openings of webhooks; nil if there were none.
 	FailOpen map[csvspec.Identity]failopen.Decision
 	Status   managerv1alpha1.WebhookRolloutStatus

@@ -84,9 +84,7 @@ func (x *remover) awaitUncalled(live *appsv1.Deployment) bool {
 	if !recorded {
 		return x.plan.ensure(withUseRecord(live, x.uncalledPrefix()+x.now.UTC().Format(time.RFC3339Nano)), live)
 	}
-	settled := since.Add(x.Policy.Settle)
-	x.plan.requeue(settled, "API servers learn of a deletion")
-	return x.now.Before(settled)
+	return x.mayBeCalled(since, x.Policy.Settle)
 }
 
 func withUseRecord(live *appsv1.Deployment, record string) *appsv1.Deployment {
@@ -148,23 +146,21 @@ func (x *remover) withdraw() {
 	}
 }
 
-// The status records times in whole seconds, so one second is added.
+// recordedSecond is added to times of the status, which has whole seconds.
+const recordedSecond = time.Second
+
+// deletionsSettled reports whether no API server may call what the previous reconciliation has unregistered.
 func (x *remover) deletionsSettled() bool {
-	if x.Policy.Gate == GateAvailable {
-		return true
-	}
-	settle := x.Policy.Settle + time.Second
 	for _, d := range x.Previous.Deployments {
 		for _, before := range d.Registrations() {
-			settled := x.now
+			ended := time.Time{}
 			switch {
 			case isRegistered(before):
-				settled = x.now.Add(settle)
+				ended = x.now
 			case before.State == managerv1alpha1.WebhookBlocked && before.LastTransitionTime != nil:
-				settled = before.LastTransitionTime.Add(settle)
+				ended = before.LastTransitionTime.Time
 			}
-			if x.now.Before(settled) {
-				x.plan.requeue(settled, "API servers learn of a deletion")
+			if x.mayBeCalled(ended, x.Policy.Settle+recordedSecond) {
 				return false
 			}
 		}

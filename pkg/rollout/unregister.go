@@ -3,7 +3,6 @@ package rollout
 import (
 	"slices"
 	"strings"
-	"time"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
@@ -72,14 +71,20 @@ const startsUncalled = "starts when no API server calls the webhooks that it ser
 // awaitUnregistered returns why a Deployment must not be rolled out yet: a webhook that it does not serve as before is
 // still registered, or some API server may not have observed the end of a registration.
 func (x *remover) awaitUnregistered(d render.Deployment) (reason, message string) {
+	reason, message = x.awaitEnd(d)
+	if reason == "" && x.mayBeCalled(x.unregistered, x.Policy.Settle+recordedSecond) {
+		return managerv1alpha1.ReasonUnregistering, startsUncalled
+	}
+	return reason, message
+}
+
+// awaitEnd is awaitUnregistered without the time after the end.
+func (x *remover) awaitEnd(d render.Deployment) (reason, message string) {
 	if stay := x.stillRegistered(d); len(stay) > 0 {
 		return managerv1alpha1.ReasonStillRegistered, strings.Join(stay, "; ") + ". The Deployment " + startsUncalled
 	}
 	if x.waitedForRegistration(d) {
 		x.unregistered = x.now
-	}
-	if x.unsettled() {
-		return managerv1alpha1.ReasonUnregistering, startsUncalled
 	}
 	return "", ""
 }
@@ -98,14 +103,4 @@ func (x *remover) waitedForRegistration(d render.Deployment) bool {
 	return slices.ContainsFunc(x.Previous.Deployments, func(before managerv1alpha1.DeploymentStatus) bool {
 		return before.Name == d.Object.Name && before.Reason == managerv1alpha1.ReasonStillRegistered
 	})
-}
-
-// unsettled reports whether some API server may still call a webhook that was unregistered.
-func (x *remover) unsettled() bool {
-	if x.Policy.Gate == GateAvailable || x.unregistered.IsZero() {
-		return false
-	}
-	settled := x.unregistered.Add(x.Policy.Settle + time.Second)
-	x.plan.requeue(settled, "API servers learn of a deletion")
-	return x.now.Before(settled)
 }

@@ -11,15 +11,18 @@ import (
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/clients"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/prober"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/uninstall"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
@@ -32,7 +35,7 @@ func TestUninstallWaitsForAPIServers(t *testing.T) {
 	first := e.manage() // with the gate Available, as no webhook answers here
 	e.install(bundle())
 	first.stop()
-	m := e.manage(func(o *controller.Options) { o.Rollout.Gate, o.Rollout.Settle = rollout.GateServing, settle })
+	m := e.manage(settling(settle), asks(0, prober.Servers{Obstacle: "they are not known"}))
 	since := auditEnd(e)
 	e.uninstall("operator.v1")
 	var unregistered, released time.Time
@@ -47,6 +50,36 @@ func TestUninstallWaitsForAPIServers(t *testing.T) {
 	if unregistered.IsZero() || released.Sub(unregistered) < settle {
 		t.Errorf("the finalizer was removed %s after the last registration, want at least %s", released.Sub(unregistered), settle)
 	}
+}
+
+// The backend exists until each API server has observed the end of the registrations, however short the settle time is.
+func TestUninstallAwaitsEachAPIServer(t *testing.T) {
+	e := newOwnNamespaceEnv(t)
+	first := e.manage() // with the gate Available, as no webhook answers here
+	e.install(bundle())
+	first.stop()
+	another := cluster.AnotherAPIServer(t)
+	e.manage(settling(time.Millisecond), asks(0, prober.Servers{Each: map[string]*rest.Config{"first": cluster.Config(), "second": another.Config()}, Number: 2}))
+	configuration := webhookStatus(e, "operator.v1", "v.example.com").Configuration
+	another.Hold()
+	e.must(e.olm.ClusterServiceVersions(e.namespace).Delete(e.ctx, "operator.v1", metav1.DeleteOptions{}))
+	becomes(e, "the webhook is unregistered", func() bool {
+		_, err := e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations().Get(e.ctx, configuration, metav1.GetOptions{})
+		return apierrors.IsNotFound(err)
+	}, true)
+	e.looksFor(3*time.Second, func() {
+		if _, err := e.olm.ClusterServiceVersions(e.namespace).Get(e.ctx, "operator.v1", metav1.GetOptions{}); err != nil {
+			t.Errorf("while an API server is behind: %v", err)
+		}
+	})
+	another.Release()
+	noLongerExist(e, "operator.v1")
+	leavesNothing(e)
+}
+
+// settling has the manager wait until API servers have observed the end of a registration.
+func settling(settle time.Duration) func(*controller.Options) {
+	return func(o *controller.Options) { o.Rollout.Gate, o.Rollout.Settle = rollout.GateServing, settle }
 }
 
 // Webhooks are deleted before anything else: once their backends are deleted, they could refuse the
@@ -117,7 +150,7 @@ func TestRegistrationKeptByFinalizers(t *testing.T) {
 	first := e.manage() // with the gate Available, as no webhook answers here
 	e.install(bundle())
 	first.stop()
-	e.manage(func(o *controller.Options) { o.Rollout.Gate, o.Rollout.Settle = rollout.GateServing, settle })
+	e.manage(settling(settle), asks(0, prober.Servers{Obstacle: "they are not known"}))
 	configuration := webhookStatus(e, "operator.v1", "v.example.com").Configuration
 	setFinalizers(e, configuration, `["example.com/kept"]`)
 	e.must(e.olm.ClusterServiceVersions(e.namespace).Delete(e.ctx, "operator.v1", metav1.DeleteOptions{}))

@@ -21,6 +21,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/requirements"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/backends"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/ending"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/takeover"
 )
 
@@ -63,6 +64,8 @@ type decision struct {
 	patched  map[string]bool             // keys of the steps of early stages that were carried out
 
 	confirmed Confirmed
+
+	haveObserved *ending.Found
 
 	// uncached are objects that the caches do not have and whose names an issuer's object needs.
 	uncached map[ObjectKey]*unstructured.Unstructured
@@ -222,6 +225,7 @@ func (d *decision) input() rollout.Input {
 		Previous:        d.Status,
 		Provider:        d.choice().Provider,
 		FailOpen:        rollout.FailOpen{Recorded: d.Recorded, Memories: d.Memories, Confirmed: d.confirmed},
+		HaveObserved:    d.haveObserved,
 
 		Certificates: map[string]managerv1alpha1.CertificateStatus{},
 		Secrets:      map[string]*rollout.Step{},

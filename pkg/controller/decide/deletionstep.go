@@ -12,6 +12,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/lineage"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/ending"
 )
 
 // Deletion is the state of a deleted ClusterServiceVersion after an attempt to end its registrations and conversions.
@@ -20,10 +21,8 @@ type Deletion struct {
 	Refused bool // the API server refused to end a registration or a conversion
 	// ByNamespace is true while its Namespace is being deleted and has not deleted the ClusterServiceVersion yet.
 	ByNamespace bool
-	// Ended is when the last registration or conversion ended. It is zero if the manager started later.
-	Ended time.Time
-	// Settle is how long API servers may take to observe that.
-	Settle time.Duration
+	// Wait is for the API servers that may call what has ended; nil if nothing waits for them, or if the manager started later.
+	Wait *ending.Wait
 }
 
 // DeletionStep is what follows in a deletion.
@@ -33,20 +32,26 @@ type DeletionStep int
 const (
 	ReportBlocked DeletionStep = iota
 	AwaitDeletionTimestamp
+	AskAboutEnd
 	AwaitAPIServers
 	RemoveFinalizer
 )
 
 // Next returns the step of a deletion, and when AwaitAPIServers ends.
 func (d Deletion) Next(now time.Time) (DeletionStep, rollout.Requeue) {
-	settled := d.Ended.Add(d.Settle)
 	switch {
 	case d.InUse || d.Refused:
 		return ReportBlocked, rollout.Requeue{}
 	case d.ByNamespace:
 		return AwaitDeletionTimestamp, rollout.Requeue{}
-	case !d.Ended.IsZero() && now.Before(settled):
-		return AwaitAPIServers, rollout.Requeue{At: settled, Reason: "API servers may still call the webhooks"}
+	case d.Wait == nil:
+		return RemoveFinalizer, rollout.Requeue{}
+	}
+	switch wait := d.Wait.Decide(now); wait.State {
+	case ending.Unasked:
+		return AskAboutEnd, rollout.Requeue{}
+	case ending.Lasts:
+		return AwaitAPIServers, rollout.Requeue{At: wait.Until, Reason: wait.Reason}
 	default:
 		return RemoveFinalizer, rollout.Requeue{}
 	}

@@ -9,22 +9,31 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/lineage"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/ending"
 )
 
 func TestDeletion(t *testing.T) {
 	now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 	const settle = time.Second
+	wait := func(ended time.Time, changes ...func(*ending.Wait)) *ending.Wait {
+		w := &ending.Wait{Ended: ended, Settle: settle}
+		for _, change := range changes {
+			change(w)
+		}
+		return w
+	}
+	observed := func(w *ending.Wait) { w.Found = &ending.Found{At: now} }
 	for name, test := range map[string]struct {
 		deletion Deletion
 		want     DeletionStep
 	}{
-		"nothing was registered":                  {Deletion{Settle: settle}, RemoveFinalizer},
-		"just unregistered":                       {Deletion{Ended: now, Settle: settle}, AwaitAPIServers},
-		"just unregistered, gate Available":       {Deletion{Ended: now}, RemoveFinalizer},
-		"observed by API servers":                 {Deletion{Ended: now.Add(-settle), Settle: settle}, RemoveFinalizer},
-		"conversion in use":                       {Deletion{InUse: true, Ended: now, Settle: settle}, ReportBlocked},
+		"nothing was registered":                  {Deletion{}, RemoveFinalizer},
+		"just unregistered":                       {Deletion{Wait: wait(now)}, AwaitAPIServers},
+		"the settle time is over":                 {Deletion{Wait: wait(now.Add(-settle))}, AskAboutEnd},
+		"each API server has observed it":         {Deletion{Wait: wait(now.Add(-settle), observed)}, RemoveFinalizer},
+		"conversion in use":                       {Deletion{InUse: true, Wait: wait(now)}, ReportBlocked},
 		"refused":                                 {Deletion{Refused: true, ByNamespace: true}, ReportBlocked},
-		"its Namespace deletes it later":          {Deletion{ByNamespace: true, Ended: now, Settle: settle}, AwaitDeletionTimestamp},
+		"its Namespace deletes it later":          {Deletion{ByNamespace: true, Wait: wait(now)}, AwaitDeletionTimestamp},
 		"its Namespace, and a conversion is used": {Deletion{ByNamespace: true, InUse: true}, ReportBlocked},
 	} {
 		got, requeue := test.deletion.Next(now)

@@ -17,6 +17,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/backends"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/ending"
 )
 
 // Results are what a reconciliation has learned since its facts were gathered.
@@ -193,3 +194,8 @@ func (r trusted) addTo(d *decision) {
 		}
 	}
 }
+
+// HaveObserved is what API servers have observed.
+type HaveObserved ending.Found
+
+func (r HaveObserved) addTo(d *decision) { d.haveObserved = (*ending.Found)(&r) }

@@ -159,7 +159,10 @@ func (r *run) execute(ctx context.Context, plan decide.Plan) (learned bool, err 
 		}
 		r.learn(confirmed)
 	}
-	return applied || len(plan.Probes) > 0 || len(plan.Count) > 0 || len(plan.Confirm) > 0, nil
+	if plan.AskAPIServers {
+		r.learn(decide.HaveObserved(r.Prober.HaveObserved(ctx, r.csv)))
+	}
+	return applied || len(plan.Probes) > 0 || len(plan.Count) > 0 || len(plan.Confirm) > 0 || plan.AskAPIServers, nil
 }
 
 // Processors limits concurrent rendering to what can run at once. More would only hold memory while they wait.

@@ -18,41 +18,55 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/decide"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/olmclient"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/ending"
 )
 
 // observeTimeout is how long one reconciliation waits until an API server has observed a marker.
 const observeTimeout = 2 * time.Second
 
-// AskAPIServers reads the registrations, and asks API servers whether they have observed them: an API server that has refuses
-// an object because of a marker that was written later.
+// AskAPIServers reads the registrations, and asks API servers whether they have observed them.
 func (p *Prober) AskAPIServers(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, q decide.AskAPIServers) (asked decide.Propagation, err error) {
 	if asked.Trust, err = p.Live.Trust(ctx, csv.Namespace, q.ReadTrust); err != nil {
 		return asked, err
 	}
+	asked.Found = p.ask(ctx, csv, q.Deployment, decide.KindsOf(asked.Trust))
+	return asked, nil
+}
+
+// HaveObserved asks API servers whether they have observed the end of registrations.
+func (p *Prober) HaveObserved(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion) ending.Found {
+	asked := p.Now()
+	deployment := lists.First(csvspec.DeploymentNames(csv), func(string) bool { return true })
+	found := p.ask(ctx, csv, deployment, decide.ConfigurationKinds{Validating: true, Mutating: true})
+	return ending.Found{At: asked, Behind: found.Behind}
+}
+
+// ask asks API servers whether they have observed all writes of webhook configurations until now: an API server that has refuses
+// an object because of a marker that is written now. The marker names a Deployment of the CSV.
+func (p *Prober) ask(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, deployment string, kinds decide.ConfigurationKinds) certs.Propagation {
 	servers := p.APIServers(ctx)
-	asked.Found.APIServers = servers.Number
 	if servers.Number == 0 {
-		asked.Found.Unknown = servers.Obstacle
-		return asked, nil
+		return certs.Propagation{Unknown: servers.Obstacle}
 	}
-	markers, err := p.mark(ctx, csv, q.Deployment, asked.Trust)
+	markers, err := p.mark(ctx, csv, deployment, kinds)
 	defer markers.remove(ctx, p)
 	if err != nil {
-		asked.Found.Unknown = fmt.Sprintf("a marker of what API servers have observed cannot be written: %v", err)
-		return asked, nil
+		return certs.Propagation{APIServers: servers.Number, Unknown: fmt.Sprintf("a marker of what API servers have observed cannot be written: %v", err)}
 	}
 	objects := markerObjects{csv.Namespace, markers.names()}
-	asked.Found = objects.askEach(ctx, servers)
-	if asked.Found.Unknown != "" && len(asked.Found.Behind) == 0 {
-		asked.Found = objects.askAny(ctx, servers, asked.Found)
+	found := objects.askEach(ctx, servers)
+	if found.Unknown != "" && len(found.Behind) == 0 {
+		found = objects.askAny(ctx, servers, found)
 	}
-	return asked, nil
+	return found
 }
 
 // markerObjects are the objects that API servers refuse because of markers.

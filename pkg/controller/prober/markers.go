@@ -21,26 +21,17 @@ type markers struct {
 	mutating   *admissionregistrationv1.MutatingWebhookConfiguration
 }
 
-// mark writes a new marker for each kind of registered configuration: API servers observe each kind by itself.
-func (p *Prober) mark(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, deployment string, trust decide.Trust) (m markers, err error) {
+// mark writes a new marker for each kind.
+func (p *Prober) mark(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, deployment string, kinds decide.ConfigurationKinds) (m markers, err error) {
 	occasion := rand.Text()
-	validating, mutating := len(trust.Validating) > 0, len(trust.Mutating) > 0
-	for _, o := range trust.Unlabelled {
-		switch o.(type) {
-		case *admissionregistrationv1.ValidatingWebhookConfiguration:
-			validating = true
-		case *admissionregistrationv1.MutatingWebhookConfiguration:
-			mutating = true
-		}
-	}
 	admission := p.Kube.AdmissionregistrationV1()
-	if validating {
+	if kinds.Validating {
 		marker := render.ValidatingMarker(csv, deployment, occasion)
 		if m.validating, err = admission.ValidatingWebhookConfigurations().Create(ctx, marker, metav1.CreateOptions{FieldManager: wellknown.FieldManager}); err != nil {
 			return markers{}, err
 		}
 	}
-	if mutating {
+	if kinds.Mutating {
 		marker := render.MutatingMarker(csv, deployment, occasion)
 		if m.mutating, err = admission.MutatingWebhookConfigurations().Create(ctx, marker, metav1.CreateOptions{FieldManager: wellknown.FieldManager}); err != nil {
 			return markers{validating: m.validating}, err

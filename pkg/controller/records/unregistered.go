@@ -52,6 +52,13 @@ func (u *Unregistered) Block(csv types.UID, blocked bool, now time.Time) {
 	}
 }
 
+// Forget is for a ClusterServiceVersion without a finalizer. A cache may still have it.
+func (u *Unregistered) Forget(csv types.UID) {
+	u.mutex.Lock()
+	defer u.mutex.Unlock()
+	delete(u.at, csv)
+}
+
 // At returns the recorded time, or the zero time.
 func (u *Unregistered) At(csv types.UID) time.Time {
 	u.mutex.Lock()
