@@ -29,6 +29,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/backends"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/ending"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/phase"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 )
@@ -48,6 +49,8 @@ type cluster struct {
 	writes int                                     // number of writes until the manager stops, once; -1 for no limit
 	uids   int
 	admit  func(drift.Object) // changes a written object; nil for no change
+	// behind are the API servers that have not observed the end of registrations.
+	behind []string
 	// adopted is set while registrations stay as olm-operator made them.
 	adopted bool
 }
@@ -128,7 +131,13 @@ func (c *cluster) next() Plan {
 	for _, served := range c.ToMaintain() {
 		c.Maintained = append(c.Maintained, c.MaintainedDeployments(served, c.rendered(served).Deployments)...)
 	}
-	return Next(c.Input, c.now)
+	c.HaveObserved = nil
+	plan := Next(c.Input, c.now)
+	if plan.AskAPIServers {
+		c.HaveObserved = &ending.Found{At: c.now, Behind: c.behind}
+		plan = Next(c.Input, c.now)
+	}
+	return plan
 }
 
 func (c *cluster) rendered(csv *operatorsv1alpha1.ClusterServiceVersion) render.Desired {

@@ -126,13 +126,12 @@ func (x *remover) withdraw() {
 		x.plan.add(step)
 	}
 	x.plan.Count, x.inUse = ended.Count, ended.InUse
-	if registered || len(ended.CRDs)+len(ended.Count) > 0 || ended.InUse != "" || !x.deletionsSettled() {
+	called := lists.Filter(lists.ByKey(x.Observed.Deployments), func(d *appsv1.Deployment) bool { return csvspec.OwnedBy(d, x.CSV) })
+	if registered || len(ended.CRDs)+len(ended.Count) > 0 || ended.InUse != "" || len(called) > 0 && !x.deletionsSettled() {
 		return
 	}
-	for _, d := range lists.ByKey(x.Observed.Deployments) {
-		if csvspec.OwnedBy(d, x.CSV) {
-			x.plan.delete(d)
-		}
+	for _, d := range called {
+		x.plan.delete(d)
 	}
 	for _, budget := range lists.ByKey(x.Observed.Budgets) {
 		if csvspec.OwnedBy(budget, x.CSV) {

@@ -3,10 +3,12 @@ package rollout
 import (
 	"slices"
 	"strings"
+	"time"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/ending"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/registration"
 )
 
@@ -103,4 +105,20 @@ func (x *remover) waitedForRegistration(d render.Deployment) bool {
 	return slices.ContainsFunc(x.Previous.Deployments, func(before managerv1alpha1.DeploymentStatus) bool {
 		return before.Name == d.Object.Name && before.Reason == managerv1alpha1.ReasonStillRegistered
 	})
+}
+
+// mayBeCalled reports whether some API server may still call webhooks of which the last one was unregistered at a time.
+func (x *remover) mayBeCalled(ended time.Time, settle time.Duration) bool {
+	if x.Policy.Gate == GateAvailable || ended.IsZero() {
+		return false
+	}
+	decision := ending.Wait{Ended: ended, Settle: settle, Found: x.HaveObserved}.Decide(x.now)
+	switch decision.State {
+	case ending.Unasked:
+		x.plan.AskAPIServers = true
+	case ending.Lasts:
+		x.plan.requeue(decision.Until, decision.Reason)
+	default:
+	}
+	return decision.State != ending.Over
 }

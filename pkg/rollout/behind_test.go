@@ -1,0 +1,81 @@
+package rollout
+
+import (
+	"testing"
+	"time"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
+)
+
+// lags lets an API server be behind, and returns what lets it observe everything.
+func (c *cluster) lags() (catchesUp func()) {
+	c.behind = []string{"10.0.0.2:6443"}
+	return func() { c.behind = nil }
+}
+
+// staysAsItIs reconciles for a time in which an API server is behind.
+func (c *cluster) staysAsItIs(d time.Duration) {
+	c.t.Helper()
+	const reason = "these API servers still call the webhooks: 10.0.0.2:6443"
+	for end := c.now.Add(d); c.now.Before(end); c.wait(time.Second) {
+		plan := c.reconcile()
+		installtest.None(c.t, "steps while an API server is behind", plan.Steps)
+		installtest.Same(c.t, "requeue", Requeue{At: c.now.Add(time.Second), Reason: reason}, plan.Requeue)
+	}
+}
+
+// An upgrade changes a webhook. Its Deployment is rolled out when each API server has observed the end of the registration.
+func TestUpgradeAwaitsEachAPIServer(t *testing.T) {
+	c := installed(t, webhookOf("server", named("changed.example.com"))).upgradeTo(webhookOf("server", named("changed.example.com"), atPath("/v2")))
+	catchesUp := c.lags()
+	c.reconcileLater()
+	c.reconcileLater()
+	c.wait(2 * time.Second)
+	c.staysAsItIs(20 * time.Second)
+	installtest.Same(t, "rolled out while an API server is behind", false, c.isRolledOutBy("server", "shop.v2"))
+	catchesUp()
+	c.reconcile()
+	installtest.Same(t, "rolled out", true, c.isRolledOutBy("server", "shop.v2"))
+	installtest.Same(t, "asks again", false, c.next().AskAPIServers)
+}
+
+// API servers are not waited for without end.
+func TestUpgradeDoesNotAwaitAnAPIServerWithoutEnd(t *testing.T) {
+	c := installed(t, webhookOf("server", named("changed.example.com"))).upgradeTo(webhookOf("server", named("changed.example.com"), atPath("/v2")))
+	c.lags()
+	c.reconcileLater()
+	c.reconcileLater()
+	c.wait(time.Minute + 2*time.Second)
+	c.reconcile()
+	installtest.Same(t, "rolled out", true, c.isRolledOutBy("server", "shop.v2"))
+}
+
+// An edit leaves a Deployment out.
+func TestRemovedDeploymentAwaitsEachAPIServer(t *testing.T) {
+	c := installed(t, webhookOf("goes", named("hook.example.com")))
+	c.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs, c.CSV.Spec.WebhookDefinitions = nil, nil
+	c.CSV.Generation++
+	catchesUp := c.lags()
+	c.reconcileLater()
+	c.reconcileLater()
+	c.wait(2 * time.Second)
+	c.staysAsItIs(20 * time.Second)
+	catchesUp()
+	installtest.Same(t, "steps", []string{"delete Deployment shop/goes"}, stepsOf(c.reconcile()))
+	installtest.Same(t, "asks again", false, c.next().AskAPIServers)
+}
+
+// An operator that must yield to another one is removed.
+func TestConflictAwaitsEachAPIServer(t *testing.T) {
+	c := installed(t, webhookOf("manager"))
+	conflicts["another operator owns the API"].put(c)
+	catchesUp := c.lags()
+	c.reconcile()
+	c.wait(time.Second)
+	c.reconcile()
+	c.wait(c.Policy.Settle)
+	c.staysAsItIs(20 * time.Second)
+	catchesUp()
+	installtest.Same(t, "steps", []string{"delete Deployment shop/manager"}, stepsOf(c.reconcile()))
+	installtest.Same(t, "asks again", false, c.next().AskAPIServers)
+}
