@@ -36,10 +36,13 @@ import (
 // What to remove is read from the API server. A cache may not show yet what was just created.
 //
 // A version that is deleted before it replaced the previous one returns to it what it adopted, and the record of
-// openings of webhooks.
+// openings of webhooks. It closes these first: its end can take long, and the previous version decides only after it.
 func (c *Controller) reconcileDeleted(ctx context.Context, k queue.Key, csv *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage) (rollout.Requeue, error) {
 	if !slices.Contains(csv.Finalizers, wellknown.FinalizerCSV) {
 		return rollout.Requeue{}, nil
+	}
+	if c.isOpen(csv) && len(relatives.Older) > 0 && c.maintainsDeleted(csv, relatives) {
+		return c.closeDeleted(ctx, k, csv, relatives)
 	}
 	var successor *operatorsv1alpha1.ClusterServiceVersion
 	var backends owners.Backends
@@ -213,7 +216,7 @@ func (c *Controller) reconcileBlockedDeletion(ctx context.Context, k queue.Key, 
 	}
 	status := *current.Status.DeepCopy()
 	var deferred error
-	if c.versions.SuccessorOf(relatives) == nil && !terminating { // otherwise the successor maintains it, or nothing can
+	if c.maintainsDeleted(csv, relatives) {
 		_, outcome, err := c.execute(ctx, k, csv, relatives, true)
 		if err != nil {
 			return rollout.Requeue{}, err

@@ -1,15 +1,22 @@
 package controller
 
 import (
+	"cmp"
 	"context"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/webhookconfig"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/lineage"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/failopen"
 )
 
@@ -32,5 +39,34 @@ func (c *Controller) returnOpenings(ctx context.Context, deleted, remaining *ope
 	if err != nil {
 		return rollout.Requeue{}, err
 	}
-	return c.reporter.UpdateRollout(ctx, k, remaining, current, failopen.WithOpeningsOf(ended.Status, current.Status))
+	return c.reporter.UpdateRollout(ctx, k, remaining, current, failopen.WithOpeningsOf(failopen.Closed(ended.Status, c.now().Add(c.Rollout.Settle)), current.Status))
+}
+
+// maintainsDeleted reports whether a deleted version still decides. Otherwise its successor does, or nothing can.
+func (c *Controller) maintainsDeleted(csv *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage) bool {
+	return c.versions.SuccessorOf(relatives) == nil && !c.versions.IsTerminating(csv.Namespace)
+}
+
+// isOpen reports whether a webhook of a version is open.
+func (c *Controller) isOpen(csv *operatorsv1alpha1.ClusterServiceVersion) bool {
+	owner := informers.OwnerID(csv.Namespace, csv.Name)
+	configurations := slices.Concat(drift.Objects(c.caches.Validating.OfOwner(owner)), drift.Objects(c.caches.Mutating.OfOwner(owner)))
+	return slices.ContainsFunc(configurations, func(o drift.Object) bool { return webhookconfig.OpenState(o) != managerv1alpha1.FailOpenClosed })
+}
+
+// closeDeleted closes the webhooks of a deleted version, and records that. Its next reconciliation continues the deletion.
+func (c *Controller) closeDeleted(ctx context.Context, k queue.Key, csv *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage) (rollout.Requeue, error) {
+	current := c.caches.Rollouts.Get(csv.Namespace, csv.Name)
+	if current == nil {
+		var err error
+		if current, err = c.reporter.CreateRollout(ctx, k, csv); err != nil {
+			return rollout.Requeue{}, err
+		}
+	}
+	_, outcome, err := c.execute(ctx, k, csv, relatives, true)
+	if err != nil {
+		return rollout.Requeue{}, err
+	}
+	contested, err := c.reporter.UpdateRollout(ctx, k, csv, current, outcome.Status)
+	return c.retryDeletion().Earliest(outcome.Requeue, contested), cmp.Or(err, outcome.Deferred)
 }

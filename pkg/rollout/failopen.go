@@ -112,7 +112,7 @@ func (o *opener) opened(d render.Deployment, w render.Webhook) render.Webhook {
 
 // factsOf returns what is known without the administrator's settings.
 func (o *opener) factsOf(d operatorsv1alpha1.WebhookDescription, live drift.Object) failopen.Facts {
-	f := failopen.Facts{Now: o.now, Record: o.recordOf(d), Memory: o.FailOpen.Memories[csvspec.IdentityOf(d)], Live: managerv1alpha1.FailOpenClosed}
+	f := failopen.Facts{Now: o.now, Settle: o.Policy.Settle, Record: o.recordOf(d), Memory: o.FailOpen.Memories[csvspec.IdentityOf(d)], Live: managerv1alpha1.FailOpenClosed}
 	if live != nil {
 		f.Live, f.LiveRequests = webhookconfig.OpenState(live), webhookconfig.OpenRequests(live)
 		f.Created, f.Written = live.GetCreationTimestamp().Time, lastWrite(live)

@@ -403,3 +403,28 @@ func TestOpeningIsInherited(t *testing.T) {
 	installtest.Same(t, "the form", managerv1alpha1.FailOpenPartly, decision.Form)
 	installtest.Same(t, "the openings", 1, len(decision.Record.Openings))
 }
+
+// API servers may pass requests until they have observed that the webhook is closed.
+func TestRecordEndsWhenAPIServersHaveObservedTheClosing(t *testing.T) {
+	for name, closes := range map[managerv1alpha1.ClosedBy]func(*cluster){
+		managerv1alpha1.ClosedTimeOver:  func(c *cluster) { c.wait(6 * time.Hour) },
+		managerv1alpha1.ClosedWithdrawn: func(c *cluster) { c.Config.Annotations = nil },
+		managerv1alpha1.ClosedServed:    func(c *cluster) { c.serve("manager", "10.0.0.1") },
+	} {
+		t.Run(string(name), func(t *testing.T) {
+			c := opened(t, time.Minute)
+			c.Policy.Settle = 30 * time.Second
+			c.pass(10 * time.Minute)
+			closes(c)
+			before := c.now
+			c.reconcileOpenings()
+			installtest.Same(t, "the configuration", managerv1alpha1.FailOpenClosed, c.openState())
+			c.pass(2 * time.Minute)
+			o := c.failOpen().Openings[0]
+			installtest.Same(t, "closed by", name, o.ClosedBy)
+			if late := o.Until.Sub(before); late < c.Policy.Settle {
+				t.Errorf("the record ends %s after the cause; API servers may pass requests for %s after the closing", late, c.Policy.Settle)
+			}
+		})
+	}
+}

@@ -8,6 +8,7 @@ import (
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/lineage"
@@ -16,9 +17,16 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/phase"
 )
 
-// LineageOf returns the other versions of an operator.
+// LineageOf returns the other versions of an operator, without newer ones whose end the manager has completed: finalizers of
+// other clients can keep them for long.
 func (r *Index) LineageOf(csv *operatorsv1alpha1.ClusterServiceVersion) lineage.Lineage {
-	return lineage.Of(csv, r.relativesIn(csv.Namespace))
+	l := lineage.Of(csv, r.relativesIn(csv.Namespace))
+	l.Newer = slices.DeleteFunc(l.Newer, hasEnded)
+	return l
+}
+
+func hasEnded(csv *operatorsv1alpha1.ClusterServiceVersion) bool {
+	return csv.DeletionTimestamp != nil && !slices.Contains(csv.Finalizers, wellknown.FinalizerCSV)
 }
 
 func (r *Index) relativesIn(namespace string) lineage.Namespace {

@@ -87,6 +87,8 @@ type Facts struct {
 	LiveRequests string
 	// Created and Written are when the configuration was created and last written, by the clock of the API server.
 	Created, Written time.Time
+	// Settle is how long API servers may take to observe that the configuration is closed.
+	Settle time.Duration
 
 	Backend Backend
 	// Confirmed is set if Backend is what the API server has just answered, not what the caches show.
@@ -270,12 +272,13 @@ func (d *decision) close() {
 	d.remember()
 }
 
-// latestEnd returns the end of the opening for the record. After a step of the clock back, it is not before the configuration was
-// last observed open, nor before the time that this process has measured: the audit must have each object.
+// latestEnd returns the end of the opening for the record: when the last API server observes that the webhook is closed. After a
+// step of the clock back, it is not before the configuration was last observed open, nor before the time that this process has
+// measured: the audit must have each object.
 func (d *decision) latestEnd() time.Time {
 	const roundsUp = time.Second - 1
 	measured := d.current().From.Add(d.Now.Sub(d.Memory.Opened) + roundsUp).Truncate(time.Second)
-	return later(later(later(d.endOfSecond(), d.current().From.Time), measured), d.Memory.LastOpen)
+	return later(later(later(endOfSecond(d.Now.Add(d.Settle)), d.current().From.Time), measured), d.Memory.LastOpen)
 }
 
 // remember stores the openings that count for the budget.

@@ -72,4 +72,6 @@ func secondsOf(o managerv1alpha1.Opening) int64 {
 }
 
 // endOfSecond is the time of the decision in whole seconds, or later.
-func (d *decision) endOfSecond() time.Time { return d.Now.Truncate(time.Second).Add(time.Second) }
+func (d *decision) endOfSecond() time.Time { return endOfSecond(d.Now) }
+
+func endOfSecond(t time.Time) time.Time { return t.Truncate(time.Second).Add(time.Second) }

@@ -85,7 +85,8 @@ type Opening struct {
 	// +optional
 	AllFrom *metav1.Time `json:"allFrom,omitempty"`
 
-	// until is when it ended, or later by a few seconds. While it lasts, until is when it ends at the latest.
+	// until is when the last API server observed its end, or later by a few seconds: it includes the time of --settle.
+	// While it lasts, until is when it ends at the latest.
 	// +optional
 	Until *metav1.Time `json:"until,omitempty"`
 
