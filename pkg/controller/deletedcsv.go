@@ -44,14 +44,9 @@ func (c *Controller) reconcileDeleted(ctx context.Context, k queue.Key, csv *ope
 	if c.isOpen(csv) && len(relatives.Older) > 0 && c.maintainsDeleted(csv, relatives) {
 		return c.closeDeleted(ctx, k, csv, relatives)
 	}
-	var successor *operatorsv1alpha1.ClusterServiceVersion
-	var backends owners.Backends
-	if csv.DeletionTimestamp != nil && len(relatives.Older) > 0 {
-		var err error
-		if backends, err = c.live.Backends(ctx, csv); err != nil {
-			return rollout.Requeue{}, err
-		}
-		successor = relatives.Successor(backends.Installed)
+	successor, backends, err := c.continuingVersion(ctx, csv, relatives)
+	if err != nil {
+		return rollout.Requeue{}, err
 	}
 	ownership, err := c.live.OwnershipOf(ctx, csv)
 	if err != nil {
@@ -84,6 +79,18 @@ func (c *Controller) reconcileDeleted(ctx context.Context, k queue.Key, csv *ope
 		return requeue, nil
 	}
 	return c.finish(ctx, k, csv, relatives, successor, ownership)
+}
+
+// continuingVersion returns the installed older version that continues what a deleted one has adopted; nil for none.
+func (c *Controller) continuingVersion(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage) (*operatorsv1alpha1.ClusterServiceVersion, owners.Backends, error) {
+	if csv.DeletionTimestamp == nil || len(relatives.Older) == 0 {
+		return nil, owners.Backends{}, nil
+	}
+	backends, err := c.live.Backends(ctx, csv)
+	if err != nil {
+		return nil, owners.Backends{}, err
+	}
+	return relatives.Successor(backends.Installed), backends, nil
 }
 
 // finish removes what outlives the version, and its finalizer.

@@ -145,8 +145,8 @@ func (x *remover) withdraw() {
 	}
 }
 
-// recordedSecond is added to times of the status, which has whole seconds.
-const recordedSecond = time.Second
+// recordPrecision is added to times of the status, which has whole seconds.
+const recordPrecision = time.Second
 
 // deletionsSettled reports whether no API server may call what the previous reconciliation has unregistered.
 func (x *remover) deletionsSettled() bool {
@@ -159,7 +159,7 @@ func (x *remover) deletionsSettled() bool {
 			case before.State == managerv1alpha1.WebhookBlocked && before.LastTransitionTime != nil:
 				ended = before.LastTransitionTime.Time
 			}
-			if x.mayBeCalled(ended, x.Policy.Settle+recordedSecond) {
+			if x.mayBeCalled(ended, x.Policy.Settle+recordPrecision) {
 				return false
 			}
 		}

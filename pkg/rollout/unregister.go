@@ -74,7 +74,7 @@ const startsUncalled = "starts when no API server calls the webhooks that it ser
 // still registered, or some API server may not have observed the end of a registration.
 func (x *remover) awaitUnregistered(d render.Deployment) (reason, message string) {
 	reason, message = x.awaitEnd(d)
-	if reason == "" && x.mayBeCalled(x.unregistered, x.Policy.Settle+recordedSecond) {
+	if reason == "" && x.mayBeCalled(x.unregistered, x.Policy.Settle+recordPrecision) {
 		return managerv1alpha1.ReasonUnregistering, startsUncalled
 	}
 	return reason, message
