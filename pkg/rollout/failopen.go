@@ -21,14 +21,13 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/failopen"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/registration"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/report"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/workload"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/route"
 )
 
 // FailOpen is what is known about the openings of the webhooks.
 type FailOpen struct {
-	// Recorded are the statuses that the API server has: that of the version, then those of the replaced versions.
+	// Recorded are the statuses that the API server has: that of the version, which may be empty, then those of other versions.
 	Recorded []managerv1alpha1.WebhookRolloutStatus
 	// Memories are what this process knows.
 	Memories map[csvspec.Identity]failopen.Memory
@@ -131,17 +130,16 @@ func lastWrite(live drift.Object) time.Time {
 	return last
 }
 
-// recordOf returns what the status of the API server has: after an upgrade, that of the replaced version.
+// recordOf returns what the statuses of the API server have: after an upgrade, also those of the other versions.
 func (o *opener) recordOf(d operatorsv1alpha1.WebhookDescription) *managerv1alpha1.FailOpen {
 	if o.recorded == nil {
 		o.recorded = lists.Map(o.FailOpen.Recorded, failopen.RecordsOf)
 	}
-	for _, all := range o.recorded {
-		if record := all[csvspec.IdentityOf(d)]; record != nil {
-			return record
-		}
+	records := lists.Map(o.recorded, func(all failopen.Records) *managerv1alpha1.FailOpen { return all[csvspec.IdentityOf(d)] })
+	if len(records) == 0 {
+		return nil
 	}
-	return nil
+	return failopen.Merged(records[0], records[1:]...)
 }
 
 // settingsOf returns nil if the webhook must not open.
@@ -256,18 +254,18 @@ func (r *reporter) failOpenOf(d operatorsv1alpha1.WebhookDescription) *managerv1
 }
 
 // AwaitsOpenings reports whether the status of a replaced version has openings that its successor has not recorded yet, and
-// so must not be removed.
-func AwaitsOpenings(replaced managerv1alpha1.WebhookRolloutStatus, successor *operatorsv1alpha1.ClusterServiceVersion, recorded *managerv1alpha1.WebhookRollout) bool {
+// so must not be removed. The successor records only webhooks that it declares.
+func AwaitsOpenings(replaced managerv1alpha1.WebhookRolloutStatus, successor *operatorsv1alpha1.ClusterServiceVersion, recorded *managerv1alpha1.WebhookRollout, now time.Time) bool {
 	if successor == nil {
 		return false
 	}
-	known := map[csvspec.Identity]*managerv1alpha1.WebhookStatus{}
+	known := failopen.Records{}
 	if recorded != nil {
-		known = report.ByIdentity(recorded.Status)
+		known = failopen.RecordsOf(recorded.Status)
 	}
-	return anyWebhook(replaced, func(w managerv1alpha1.WebhookStatus) bool {
-		of := csvspec.Identity{Type: w.Type, GenerateName: w.GenerateName}
-		declared := slices.ContainsFunc(successor.Spec.WebhookDefinitions, func(d operatorsv1alpha1.WebhookDescription) bool { return csvspec.IdentityOf(d) == of })
-		return w.FailOpen != nil && len(w.FailOpen.Openings) > 0 && declared && (known[of] == nil || known[of].FailOpen == nil)
+	all := failopen.RecordsOf(replaced)
+	return slices.ContainsFunc(successor.Spec.WebhookDefinitions, func(d operatorsv1alpha1.WebhookDescription) bool {
+		of := csvspec.IdentityOf(d)
+		return failopen.Lacks(known[of], all[of], now)
 	})
 }

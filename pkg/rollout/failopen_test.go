@@ -372,12 +372,12 @@ func TestAwaitsOpenings(t *testing.T) {
 	other.Spec.WebhookDefinitions[0].GenerateName = "other.example.com"
 	without := recorded.DeepCopy()
 	without.Status.Deployments[0].Webhooks[0].FailOpen = nil
-	installtest.Same(t, "without a record", true, AwaitsOpenings(c.Previous, c.CSV, nil))
-	installtest.Same(t, "without the openings", true, AwaitsOpenings(c.Previous, c.CSV, without))
-	installtest.Same(t, "with the openings", false, AwaitsOpenings(c.Previous, c.CSV, recorded))
-	installtest.Same(t, "of another webhook", false, AwaitsOpenings(c.Previous, other, nil))
-	installtest.Same(t, "without openings", false, AwaitsOpenings(without.Status, c.CSV, nil))
-	installtest.Same(t, "of a deleted successor", false, AwaitsOpenings(c.Previous, nil, nil))
+	installtest.Same(t, "without a record", true, AwaitsOpenings(c.Previous, c.CSV, nil, c.now))
+	installtest.Same(t, "without the openings", true, AwaitsOpenings(c.Previous, c.CSV, without, c.now))
+	installtest.Same(t, "with the openings", false, AwaitsOpenings(c.Previous, c.CSV, recorded, c.now))
+	installtest.Same(t, "of another webhook", false, AwaitsOpenings(c.Previous, other, nil, c.now))
+	installtest.Same(t, "without openings", false, AwaitsOpenings(without.Status, c.CSV, nil, c.now))
+	installtest.Same(t, "of a deleted successor", false, AwaitsOpenings(c.Previous, nil, nil, c.now))
 }
 
 // An opening needs the permission of the installer, as each change of a webhook does. Its end does not, unless it also changes

@@ -60,7 +60,7 @@ func TestUndoneUpgradeOpensNothing(t *testing.T) {
 func (c *cluster) undo(restarted bool, change func(*managerv1alpha1.FailOpen)) {
 	newer := *c.Previous.DeepCopy()
 	change(newer.Deployments[0].Webhooks[0].FailOpen)
-	installtest.Same(c.t, "awaits openings", false, AwaitsOpenings(c.Previous, c.CSV, &managerv1alpha1.WebhookRollout{Status: newer}))
+	installtest.Same(c.t, "awaits openings", false, AwaitsOpenings(c.Previous, c.CSV, &managerv1alpha1.WebhookRollout{Status: newer}, c.now))
 	for range 2 {
 		c.Previous = Replaced(c.CSV, "shop.v2", c.Previous, c.now)
 	}

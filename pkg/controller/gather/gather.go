@@ -123,9 +123,13 @@ func (g *Gatherer) cached(csv *operatorsv1alpha1.ClusterServiceVersion, relative
 	return s
 }
 
-// recorded returns the statuses of a version and of the versions that it replaces.
-func recorded(caches *informers.Caches, csv *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage) (all []managerv1alpha1.WebhookRolloutStatus) {
-	for _, version := range append([]*operatorsv1alpha1.ClusterServiceVersion{csv}, relatives.Older...) {
+// recorded returns the status of a version, which is empty if it has none, and those of the versions that it replaces.
+func recorded(caches *informers.Caches, csv *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage) []managerv1alpha1.WebhookRolloutStatus {
+	all := make([]managerv1alpha1.WebhookRolloutStatus, 1)
+	if r := caches.Rollouts.Get(csv.Namespace, csv.Name); r != nil {
+		all[0] = r.Status
+	}
+	for _, version := range relatives.Older {
 		if r := caches.Rollouts.Get(version.Namespace, version.Name); r != nil {
 			all = append(all, r.Status)
 		}

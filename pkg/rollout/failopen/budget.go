@@ -33,7 +33,7 @@ func (d *decision) mergeOpenings() {
 	byFrom := map[int64]managerv1alpha1.Opening{}
 	if d.Record != nil {
 		for _, o := range d.Record.Openings {
-			if d.isPossible(o) {
+			if isPossible(o, d.Now) {
 				byFrom[o.From.Unix()] = *o.DeepCopy()
 			}
 		}
@@ -61,8 +61,8 @@ func oldestFirst(openings []managerv1alpha1.Opening) {
 }
 
 // isPossible is false for an opening that ends before it begins, and for one that begins later than clocks differ.
-func (d *decision) isPossible(o managerv1alpha1.Opening) bool {
-	return !o.From.After(d.Now.Add(day)) && (o.ClosedBy == "" || o.Until != nil && !o.Until.Before(&o.From))
+func isPossible(o managerv1alpha1.Opening, now time.Time) bool {
+	return !o.From.After(now.Add(day)) && (o.ClosedBy == "" || hasEnded(o))
 }
 
 // isAhead reports whether an opening is recorded by a clock that was ahead of the clock of this process.
