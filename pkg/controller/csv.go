@@ -110,7 +110,7 @@ func (c *Controller) showWrites(k queue.Key, csv *operatorsv1alpha1.ClusterServi
 // reconcileReplaced deletes a version after its successor has succeeded, the oldest first: the chain stays connected.
 func (c *Controller) reconcileReplaced(ctx context.Context, k queue.Key, csv *operatorsv1alpha1.ClusterServiceVersion, l lineage.Lineage, newer string) (requeue rollout.Requeue, err error) {
 	if current := c.caches.Rollouts.Get(csv.Namespace, csv.Name); current != nil {
-		if rollout.AwaitsOpenings(current.Status, c.caches.CSVs.Get(csv.Namespace, newer), c.caches.Rollouts.Get(csv.Namespace, newer), c.now()) {
+		if c.awaitsOpenings(l, newer, current) {
 			return rollout.Requeue{At: c.now().Add(time.Second), Reason: "the successor records the openings of webhooks"}, nil
 		}
 		if requeue, err = c.reporter.UpdateRollout(ctx, k, csv, current, rollout.Replaced(csv, newer, current.Status, c.now())); err != nil {

@@ -95,7 +95,7 @@ func (c *Controller) continuingVersion(ctx context.Context, csv *operatorsv1alph
 
 // finish removes what outlives the version, and its finalizer.
 func (c *Controller) finish(ctx context.Context, k queue.Key, csv *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage, successor *operatorsv1alpha1.ClusterServiceVersion, ownership owners.Ownership) (rollout.Requeue, error) {
-	if remaining := remainingVersion(successor, relatives); remaining != nil && !c.versions.IsTerminating(csv.Namespace) {
+	if remaining := c.keeperOf(csv, successor, relatives); remaining != nil && !c.versions.IsTerminating(csv.Namespace) {
 		if contested, err := c.returnOpenings(ctx, csv, remaining); err != nil || !contested.Never() {
 			return contested, err
 		}

@@ -70,3 +70,31 @@ func (c *Controller) closeDeleted(ctx context.Context, k queue.Key, csv *operato
 	contested, err := c.reporter.UpdateRollout(ctx, k, csv, current, outcome.Status)
 	return c.retryDeletion().Earliest(outcome.Requeue, contested), cmp.Or(err, outcome.Deferred)
 }
+
+// keeperOf returns the version whose WebhookRollout keeps the openings of a deleted version: the one that remains, or another one that
+// has replaced it, if it is deleted, too; nil for none.
+func (c *Controller) keeperOf(deleted, successor *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage) *operatorsv1alpha1.ClusterServiceVersion {
+	if remaining := remainingVersion(successor, relatives); remaining != nil {
+		return remaining
+	}
+	siblings := notDeleted(c.versions.SiblingsOf(deleted, relatives))
+	if started := c.versions.SuccessorOf(lineage.Lineage{Newer: siblings}); started != nil || len(siblings) == 0 {
+		return started
+	}
+	return siblings[0]
+}
+
+// awaitsOpenings reports whether a replaced version has openings that the version has not recorded which decides now: it replaces this
+// one, and is not being deleted. That version is enqueued. It may have succeeded before the openings were returned to this one.
+func (c *Controller) awaitsOpenings(l lineage.Lineage, newer string, current *managerv1alpha1.WebhookRollout) bool {
+	successor := cmp.Or(c.versions.SuccessorOf(lineage.Lineage{Newer: notDeleted(l.Newer)}), c.caches.CSVs.Get(current.Namespace, newer))
+	if successor == nil || !rollout.AwaitsOpenings(current.Status, successor, c.caches.Rollouts.Get(current.Namespace, successor.Name), c.now()) {
+		return false
+	}
+	c.versions.Enqueue(successor)
+	return true
+}
+
+func notDeleted(all []*operatorsv1alpha1.ClusterServiceVersion) []*operatorsv1alpha1.ClusterServiceVersion {
+	return slices.DeleteFunc(slices.Clone(all), func(csv *operatorsv1alpha1.ClusterServiceVersion) bool { return csv.DeletionTimestamp != nil })
+}

@@ -62,6 +62,28 @@ func Replaced(csv *operatorsv1alpha1.ClusterServiceVersion) []string {
 	return slices.DeleteFunc(names, func(name string) bool { return name == "" || name == csv.Name })
 }
 
+// Siblings returns the other versions that replace, directly or through others, a version which this one replaces, and which may not
+// exist any more: an upgrade to one of them may have been undone. They are neither older nor newer.
+func Siblings(csv *operatorsv1alpha1.ClusterServiceVersion, l Lineage, in Namespace) []*operatorsv1alpha1.ClusterServiceVersion {
+	names := Replaced(csv)
+	for _, older := range l.Older {
+		names = append(names, older.Name)
+	}
+	replacing := func(c *operatorsv1alpha1.ClusterServiceVersion) (all []*operatorsv1alpha1.ClusterServiceVersion) {
+		if c != csv {
+			return in.Replacing(c.Name)
+		}
+		for _, name := range names {
+			all = append(all, in.Replacing(name)...)
+		}
+		return all
+	}
+	relatives := slices.Concat(l.Older, l.Newer)
+	return slices.DeleteFunc(follow(csv, replacing), func(c *operatorsv1alpha1.ClusterServiceVersion) bool {
+		return slices.ContainsFunc(relatives, func(relative *operatorsv1alpha1.ClusterServiceVersion) bool { return relative.Name == c.Name })
+	})
+}
+
 // follow returns the versions that next leads to, directly and through others, each once.
 func follow(from *operatorsv1alpha1.ClusterServiceVersion, next func(*operatorsv1alpha1.ClusterServiceVersion) []*operatorsv1alpha1.ClusterServiceVersion) []*operatorsv1alpha1.ClusterServiceVersion {
 	seen := map[string]bool{from.Name: true}

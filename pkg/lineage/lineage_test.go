@@ -43,7 +43,11 @@ func version(line string) *operatorsv1alpha1.ClusterServiceVersion {
 // of finds the relatives of the first of some versions.
 func of(lines ...string) (*operatorsv1alpha1.ClusterServiceVersion, Lineage) {
 	all := lists.Map(lines, version)
-	return all[0], Of(all[0], Namespace{
+	return all[0], Of(all[0], namespaceWith(all))
+}
+
+func namespaceWith(all []*operatorsv1alpha1.ClusterServiceVersion) Namespace {
+	return Namespace{
 		Named: func(name string) *operatorsv1alpha1.ClusterServiceVersion {
 			i := slices.IndexFunc(all, func(c *operatorsv1alpha1.ClusterServiceVersion) bool { return c.Name == name })
 			if i < 0 {
@@ -64,7 +68,7 @@ func of(lines ...string) (*operatorsv1alpha1.ClusterServiceVersion, Lineage) {
 				return slices.Contains(tookFrom(other), csv.Name)
 			})
 		},
-	})
+	}
 }
 
 // tookFrom are the versions from which one has adopted a Deployment.
@@ -107,6 +111,31 @@ func TestOf(t *testing.T) {
 			installtest.Same(t, "older", test.older, namesOf(l.Older))
 			installtest.Same(t, "newer", test.newer, namesOf(l.Newer))
 			installtest.Same(t, "Alone", test.older == "" && test.newer == "", l.Alone())
+		})
+	}
+}
+
+// Another version may have begun to replace the same version, and is being deleted.
+func TestSiblings(t *testing.T) {
+	for name, test := range map[string]struct {
+		versions []string
+		want     string
+	}{
+		"alone":                           {[]string{"v1"}, ""},
+		"a chain":                         {[]string{"v2 replaces v1", "v1", "v3 replaces v2"}, ""},
+		"an undone upgrade":               {[]string{"v3 replaces v1", "v1", "v2 replaces v1 leaving"}, "v2"},
+		"its previous version is deleted": {[]string{"v3 replaces v1", "v2 replaces v1 leaving"}, "v2"},
+		"two undone upgrades":             {[]string{"v4 replaces v1", "v1", "v2 replaces v1 leaving", "v3 replaces v2 leaving"}, "v2 v3"},
+		"an undone upgrade further away":  {[]string{"v4 replaces v3", "v3 replaces v1", "v1", "v2 replaces v1 leaving"}, "v2"},
+		"a skipped version is older":      {[]string{"v3 replaces v1 skips v2", "v1", "v2 replaces v1"}, ""},
+		"a newer version is none":         {[]string{"v2 replaces v1", "v1", "v3 replaces v2 skips v1"}, ""},
+		"nor is a copy":                   {[]string{"v3 replaces v1", "v1", "v2 replaces v1 copied"}, ""},
+		"nor another operator":            {[]string{"v2 replaces v1", "v1", "w2 replaces w1"}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			all := lists.Map(test.versions, version)
+			in := namespaceWith(all)
+			installtest.Same(t, "siblings", test.want, namesOf(Siblings(all[0], Of(all[0], in), in)))
 		})
 	}
 }

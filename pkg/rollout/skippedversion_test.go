@@ -10,6 +10,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/lineage"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/failopen"
 )
 
 // statusWith returns a status with one more opening, which begins and ends some time after now.
@@ -87,4 +88,32 @@ func versionsBefore(v1 *operatorsv1alpha1.ClusterServiceVersion) (names []string
 		names = append(names, csv.Name)
 	}
 	return names
+}
+
+// shop.v2 is deleted, and shop.v3, which replaces shop.v1, has started before the openings of shop.v2 are returned. They are in a status
+// of a version that shop.v3 has replaced already, or still in that of shop.v2, and get into the record of shop.v3.
+func TestRecordReturnedToAReplacedVersion(t *testing.T) {
+	c, first := openedOnce(t)
+	v2, second := c.statusWith(first, time.Minute, 31*time.Minute, managerv1alpha1.ClosedServed)
+	v3, third := c.statusWith(first, 40*time.Minute, 50*time.Minute, managerv1alpha1.ClosedServed)
+	v1 := Replaced(c.CSV, "shop.v3", c.Previous, c.now)
+	returned := failopen.WithOpeningsOf(v2, v1)
+	for name, others := range map[string][]managerv1alpha1.WebhookRolloutStatus{
+		"not returned yet": {v1, v2}, "while it is returned": {returned, v2}, "it is returned": {returned}, "shop.v1 does not exist": {v2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			next := c.started("shop.v3", time.Hour, append([]managerv1alpha1.WebhookRolloutStatus{v3}, others...)...)
+			next.Previous = v3
+			record := next.decidedRecord()
+			installtest.Same(t, "the openings of shop.v3", []managerv1alpha1.Opening{first, second, third}, record.Openings)
+			installtest.Same(t, "how long all lasted", c.failOpen().OpenSeconds+40*60, record.OpenSeconds)
+			installtest.Same(t, "shop.v1 is removed before shop.v3 has them", true, AwaitsOpenings(returned, next.CSV, &managerv1alpha1.WebhookRollout{Status: v3}, next.now))
+			v3 := *v3.DeepCopy()
+			v3.Deployments[0].Webhooks[0].FailOpen = record
+			installtest.Same(t, "shop.v1 waits afterwards", false, AwaitsOpenings(returned, next.CSV, &managerv1alpha1.WebhookRollout{Status: v3}, next.now))
+			again := c.started("shop.v3", time.Hour, append([]managerv1alpha1.WebhookRolloutStatus{v3}, others...)...)
+			again.Previous = v3
+			installtest.Same(t, "the record after another decision", record, again.decidedRecord())
+		})
+	}
 }

@@ -3,6 +3,7 @@ package gather
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -117,19 +118,20 @@ func (g *Gatherer) cached(csv *operatorsv1alpha1.ClusterServiceVersion, relative
 	if s.Rollout != nil {
 		s.Status = s.Rollout.Status
 	}
-	s.Recorded, s.Memories = recorded(g.Caches, csv, relatives), g.FailOpen.Of(csv)
+	s.Recorded, s.Memories = recorded(g.Caches, csv, slices.Concat(relatives.Older, g.Versions.SiblingsOf(csv, relatives))), g.FailOpen.Of(csv)
 	s.Observed.Writes, s.Observed.Contests = g.Repairs.Of(records.NameOf(csv), relatives.Older, now)
 	s.Observed.CreationTimes = g.CreationTimes.Of(s.Observed.RegistrationUIDs())
 	return s
 }
 
-// recorded returns the status of a version, which is empty if it has none, and those of the versions that it replaces.
-func recorded(caches *informers.Caches, csv *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage) []managerv1alpha1.WebhookRolloutStatus {
-	all := make([]managerv1alpha1.WebhookRolloutStatus, 1)
+// recorded returns the status of a version, which is empty if it has none, and those of others. An upgrade to a sibling may be undone
+// now: its openings are not returned yet.
+func recorded(caches *informers.Caches, csv *operatorsv1alpha1.ClusterServiceVersion, others []*operatorsv1alpha1.ClusterServiceVersion) []managerv1alpha1.WebhookRolloutStatus {
+	all := []managerv1alpha1.WebhookRolloutStatus{{}}
 	if r := caches.Rollouts.Get(csv.Namespace, csv.Name); r != nil {
 		all[0] = r.Status
 	}
-	for _, version := range relatives.Older {
+	for _, version := range others {
 		if r := caches.Rollouts.Get(version.Namespace, version.Name); r != nil {
 			all = append(all, r.Status)
 		}

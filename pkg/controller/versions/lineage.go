@@ -29,6 +29,11 @@ func hasEnded(csv *operatorsv1alpha1.ClusterServiceVersion) bool {
 	return csv.DeletionTimestamp != nil && !slices.Contains(csv.Finalizers, wellknown.FinalizerCSV)
 }
 
+// SiblingsOf returns the other versions that replace the same version (see lineage.Siblings).
+func (r *Index) SiblingsOf(csv *operatorsv1alpha1.ClusterServiceVersion, l lineage.Lineage) []*operatorsv1alpha1.ClusterServiceVersion {
+	return lineage.Siblings(csv, l, r.relativesIn(csv.Namespace))
+}
+
 func (r *Index) relativesIn(namespace string) lineage.Namespace {
 	return lineage.Namespace{
 		Named: func(name string) *operatorsv1alpha1.ClusterServiceVersion {
