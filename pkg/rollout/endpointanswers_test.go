@@ -17,11 +17,11 @@ import (
 // reconcileUnlabelled reconciles once. The caches show no EndpointSlice. If the API server is asked, it may have a ready endpoint,
 // for example in an EndpointSlice without the label of the caches, which a tenant has created.
 func (c *cluster) reconcileUnlabelled(ready bool) (asked bool) {
-	c.FailOpen.Recorded, c.FailOpen.Confirmed = []managerv1alpha1.WebhookRolloutStatus{*c.Previous.DeepCopy()}, map[string][]*discoveryv1.EndpointSlice{}
+	c.FailOpen.Recorded, c.FailOpen.Confirmed = []managerv1alpha1.WebhookRolloutStatus{*c.Previous.DeepCopy()}, map[string]failopen.Answer{}
 	for _, service := range c.next().Confirm {
-		asked, c.FailOpen.Confirmed[service] = true, nil
+		asked, c.FailOpen.Confirmed[service] = true, failopen.Answer{At: c.now}
 		if ready {
-			c.FailOpen.Confirmed[service] = c.slicesWith("manager", "10.0.0.1")
+			c.FailOpen.Confirmed[service] = failopen.Answer{Slices: c.slicesWith("manager", "10.0.0.1"), At: c.now}
 		}
 	}
 	plan := c.reconcile()
@@ -60,7 +60,7 @@ func TestOneQuestionForAService(t *testing.T) {
 	allowOpenings(c)
 	c.reconcileOpenings()
 	c.Observed.Slices = map[string][]*discoveryv1.EndpointSlice{}
-	c.FailOpen.Recorded, c.FailOpen.Confirmed = []managerv1alpha1.WebhookRolloutStatus{*c.Previous.DeepCopy()}, map[string][]*discoveryv1.EndpointSlice{}
+	c.FailOpen.Recorded, c.FailOpen.Confirmed = []managerv1alpha1.WebhookRolloutStatus{*c.Previous.DeepCopy()}, map[string]failopen.Answer{}
 	installtest.Same(t, "the questions", []string{"manager-service"}, c.next().Confirm)
 	asked := 0
 	for range 60 {
@@ -71,5 +71,50 @@ func TestOneQuestionForAService(t *testing.T) {
 	}
 	if asked < 6 || asked > 12 {
 		t.Errorf("asked %d times in a minute", asked)
+	}
+}
+
+// One reconciliation makes several decisions, and its writes can take long. The first decision is 5 seconds before the time, and asks.
+// The answer is too old for a decision after the writes: it asks again, and an endpoint that is ready meanwhile opens nothing.
+func TestAnswerOfAnEarlierDecision(t *testing.T) {
+	for name, test := range map[string]struct {
+		writes time.Duration
+		ready  bool
+		asks   int
+		state  managerv1alpha1.FailOpenState
+	}{
+		"writes of a moment":                            {time.Second, false, 0, managerv1alpha1.FailOpenClosed},
+		"writes of 8 seconds":                           {8 * time.Second, false, 1, managerv1alpha1.FailOpenPartly},
+		"writes of 8 seconds, and an endpoint is ready": {8 * time.Second, true, 1, managerv1alpha1.FailOpenClosed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := lost(t)
+			of, service := csvspec.IdentityOf(c.CSV.Spec.WebhookDefinitions[0]), "manager-service"
+			for since := c.now; c.now.Sub(since) < 55*time.Second; {
+				c.reconcileUnlabelled(false)
+				since = c.FailOpen.Memories[of].NoEndpointSince
+				c.wait(time.Second)
+			}
+			memory := c.FailOpen.Memories[of]
+			memory.AskAt = c.now.Add(-time.Millisecond)
+			c.FailOpen.Memories[of] = memory
+			c.FailOpen.Recorded = []managerv1alpha1.WebhookRolloutStatus{*c.Previous.DeepCopy()}
+			c.FailOpen.Confirmed = map[string]failopen.Answer{}
+			installtest.Same(t, "the first decision asks", []string{service}, c.next().Confirm)
+			c.FailOpen.Confirmed[service] = failopen.Answer{At: c.now}
+			installtest.Same(t, "openings of the second decision", 0, len(c.next().FailOpen[of].Record.Openings))
+			c.wait(test.writes)
+			plan := c.next()
+			installtest.Same(t, "openings of the third decision", 0, len(plan.FailOpen[of].Record.Openings))
+			installtest.Same(t, "questions of the third decision", test.asks, len(plan.Confirm))
+			if test.asks > 0 {
+				answer := failopen.Answer{At: c.now}
+				if test.ready {
+					answer.Slices = c.slicesWith("manager", "10.0.0.1")
+				}
+				c.FailOpen.Confirmed[service] = answer
+			}
+			installtest.Same(t, "the state after the answer", test.state, c.next().FailOpen[of].Record.State)
+		})
 	}
 }

@@ -31,8 +31,8 @@ type FailOpen struct {
 	Recorded []managerv1alpha1.WebhookRolloutStatus
 	// Memories are what this process knows.
 	Memories map[csvspec.Identity]failopen.Memory
-	// Confirmed are all EndpointSlices of Services, as the API server has returned them in this reconciliation.
-	Confirmed map[string][]*discoveryv1.EndpointSlice
+	// Confirmed are the answers of the API server about Services in this reconciliation. A decision ignores the ones that are too old.
+	Confirmed map[string]failopen.Answer
 }
 
 // opener decides which webhooks are open.
@@ -90,7 +90,7 @@ func (o *opener) opened(d render.Deployment, w render.Webhook) render.Webhook {
 	f := o.factsOf(w.Description, c.live)
 	if f.Settings = o.settingsOf(w); f.Settings != nil {
 		f.Registered = c.live != nil && c.live.GetDeletionTimestamp() == nil && o.asDeclared(w) && o.registrar.useOf(c).kind == usedAsDesired
-		_, f.Confirmed = o.FailOpen.Confirmed[d.Service.Name]
+		_, f.Confirmed = o.answerAbout(d.Service.Name)
 		if f.Registered {
 			f.Backend = o.backendOf(c, f.NeedsProof())
 		}
@@ -167,7 +167,7 @@ func (o *opener) backendOf(c candidate, needsProof bool) failopen.Backend {
 		return failopen.Serves
 	}
 	service := c.deployment.Service.Name
-	if answer, asked := o.FailOpen.Confirmed[service]; asked {
+	if answer, asked := o.answerAbout(service); asked {
 		return o.answered(service, c.webhook.Port, answer)
 	}
 	endpoints, reason, _ := o.registrar.probes.toProbe(c.deployment, c.webhook)
@@ -181,6 +181,12 @@ func (o *opener) backendOf(c candidate, needsProof bool) failopen.Backend {
 		return failopen.Ready
 	}
 	return failopen.Serves
+}
+
+// answerAbout returns the EndpointSlices of a Service that the API server has just returned.
+func (o *opener) answerAbout(service string) (all []*discoveryv1.EndpointSlice, asked bool) {
+	answer, asked := o.FailOpen.Confirmed[service]
+	return answer.Slices, asked && answer.Counts(o.now)
 }
 
 // answered returns what the EndpointSlices prove that the API server has. The state of the webhook in the status is that of the

@@ -26,9 +26,9 @@ func (c *cluster) reconcileOpenings() {
 	c.t.Helper()
 	for range 10 {
 		c.FailOpen.Recorded = []managerv1alpha1.WebhookRolloutStatus{*c.Previous.DeepCopy()}
-		c.FailOpen.Confirmed = map[string][]*discoveryv1.EndpointSlice{}
+		c.FailOpen.Confirmed = map[string]failopen.Answer{}
 		if plan := c.next(); len(plan.Confirm) > 0 {
-			c.FailOpen.Confirmed[plan.Confirm[0]] = c.Observed.Slices[plan.Confirm[0]]
+			c.FailOpen.Confirmed[plan.Confirm[0]] = failopen.Answer{Slices: c.Observed.Slices[plan.Confirm[0]], At: c.now}
 		}
 		plan := c.reconcile()
 		c.FailOpen.Memories = map[csvspec.Identity]failopen.Memory{}
@@ -160,9 +160,9 @@ func TestConfirmedEndpoints(t *testing.T) {
 				delete(c.Observed.Services, "manager-service")
 			}
 			c.wait(10 * time.Second)
-			c.FailOpen.Confirmed = map[string][]*discoveryv1.EndpointSlice{}
+			c.FailOpen.Confirmed = map[string]failopen.Answer{}
 			installtest.Same(t, "asks", []string{"manager-service"}, c.next().Confirm)
-			c.FailOpen.Confirmed["manager-service"] = answer
+			c.FailOpen.Confirmed["manager-service"] = failopen.Answer{Slices: answer, At: c.now}
 			plan := c.next()
 			installtest.Same(t, "asks again", nil, plan.Confirm)
 			installtest.Same(t, "the recorded state", test.state, plan.FailOpen[csvspec.IdentityOf(c.CSV.Spec.WebhookDefinitions[0])].Record.State)

@@ -20,7 +20,7 @@ import (
 // decideOpenings reconciles once, and remembers. The API server confirms nothing.
 func (c *cluster) decideOpenings() Plan {
 	c.FailOpen.Recorded = []managerv1alpha1.WebhookRolloutStatus{*c.Previous.DeepCopy()}
-	c.FailOpen.Confirmed = map[string][]*discoveryv1.EndpointSlice{}
+	c.FailOpen.Confirmed = map[string]failopen.Answer{}
 	plan := c.reconcile()
 	c.FailOpen.Memories = map[csvspec.Identity]failopen.Memory{}
 	for webhook, decision := range plan.FailOpen {

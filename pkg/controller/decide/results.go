@@ -5,7 +5,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -18,6 +17,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/backends"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/ending"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/failopen"
 )
 
 // Results are what a reconciliation has learned since its facts were gathered.
@@ -172,8 +172,8 @@ type Counted map[string]int
 
 func (r Counted) addTo(d *decision) { maps.Copy(d.Observed.ObjectCounts, r) }
 
-// Confirmed are all EndpointSlices of Services, as the API server has them.
-type Confirmed map[string][]*discoveryv1.EndpointSlice
+// Confirmed are the answers of the API server about Services. A newer one replaces an older one.
+type Confirmed map[string]failopen.Answer
 
 func (r Confirmed) addTo(d *decision) { maps.Copy(d.confirmed, r) }
 

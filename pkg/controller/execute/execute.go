@@ -153,7 +153,7 @@ func (r *run) execute(ctx context.Context, plan decide.Plan) (learned bool, err 
 		r.learn(counted)
 	}
 	if len(plan.Confirm) > 0 {
-		confirmed, err := r.Live.EndpointSlices(ctx, r.csv.Namespace, plan.Confirm)
+		confirmed, err := r.Live.EndpointSlices(ctx, r.csv.Namespace, plan.Confirm, r.Now)
 		if err != nil {
 			return false, err
 		}

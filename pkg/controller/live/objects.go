@@ -3,6 +3,7 @@ package live
 import (
 	"context"
 	"maps"
+	"time"
 
 	discoveryv1 "k8s.io/api/discovery/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -15,6 +16,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/storedversions"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/decide"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/conversion"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/failopen"
 )
 
 // manyDefinitions is from how many names on one list is read in place of each definition.
@@ -79,15 +81,20 @@ func (r *Reader) CountObjects(ctx context.Context, crds map[string]*apiextension
 	}
 }
 
-// EndpointSlices reads those of some Services: a cache may be late.
-func (r *Reader) EndpointSlices(ctx context.Context, namespace string, services []string) (decide.Confirmed, error) {
-	confirmed := decide.Confirmed{}
+// EndpointSlices reads those of some Services: a cache may be late. All answers have the time of the last one: otherwise, with many
+// Services, the first answer would be too old when the last one arrives.
+func (r *Reader) EndpointSlices(ctx context.Context, namespace string, services []string, now func() time.Time) (decide.Confirmed, error) {
+	read := map[string][]*discoveryv1.EndpointSlice{}
 	for _, service := range services {
 		list, err := r.Kube.DiscoveryV1().EndpointSlices(namespace).List(ctx, metav1.ListOptions{LabelSelector: discoveryv1.LabelServiceName + "=" + service})
 		if err != nil {
 			return nil, err
 		}
-		confirmed[service] = Pointers(list.Items)
+		read[service] = Pointers(list.Items)
+	}
+	confirmed, at := decide.Confirmed{}, now()
+	for service, all := range read {
+		confirmed[service] = failopen.Answer{Slices: all, At: at}
 	}
 	return confirmed, nil
 }

@@ -1,10 +1,30 @@
 package failopen
 
-import "time"
+import (
+	"time"
+
+	discoveryv1 "k8s.io/api/discovery/v1"
+)
 
 // longestDelay is by how much the API server may be asked later than planned. Otherwise, the time begins again: an endpoint may have
 // been ready meanwhile.
 const longestDelay = 10 * time.Second
+
+// longestAge is for how long an answer of the API server counts. A reconciliation makes several decisions, and the writes between them
+// can take long.
+const longestAge = time.Second
+
+// Answer is what the API server has answered about a Service.
+type Answer struct {
+	// Slices are all EndpointSlices of the Service.
+	Slices []*discoveryv1.EndpointSlice
+	// At is when the answer arrived.
+	At time.Time
+}
+
+// Counts reports whether a decision can rest on the answer. Otherwise the API server must be asked again: an endpoint may have become
+// ready meanwhile.
+func (a Answer) Counts(now time.Time) bool { return now.Sub(a.At).Abs() <= longestAge }
 
 // observeEndpoints begins, continues or ends the time without a ready endpoint. The caches lack EndpointSlices without a label, and
 // may be late. So the API server is asked at the beginning, and again and again while the time counts.

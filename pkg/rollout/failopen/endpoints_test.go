@@ -141,3 +141,13 @@ func TestPauseVaries(t *testing.T) {
 		t.Errorf("there are only %d pauses", len(pauses))
 	}
 }
+
+// A clock that goes back makes no answer newer.
+func TestAnswerCounts(t *testing.T) {
+	for age, want := range map[time.Duration]bool{
+		0: true, time.Second: true, time.Second + time.Millisecond: false, 8 * time.Second: false, -time.Minute: false,
+	} {
+		installtest.Same(t, age.String(), want, Answer{At: noon.Add(-age)}.Counts(noon))
+	}
+	installtest.Same(t, "no answer", false, Answer{}.Counts(noon))
+}

@@ -91,7 +91,7 @@ type Facts struct {
 	Settle time.Duration
 
 	Backend Backend
-	// Confirmed is set if Backend is what the API server has just answered, not what the caches show.
+	// Confirmed is set if Backend is what the API server has just answered (see Answer.Counts), not what the caches show.
 	Confirmed bool
 }
 
