@@ -44,11 +44,10 @@ func (w *responseWriter) Write(data []byte) (int, error) {
 // Flush implements http.Flusher.
 func (w *responseWriter) Flush() { w.WriteHeader(http.StatusOK) }
 
-// finish ends the answer; a panic of the handler is an internal error, as for a real client that loses the connection.
+// finish ends the answer. A handler that panics ends the process, except in the way that aborts a request.
 func (w *responseWriter) finish() {
 	if r := recover(); r != nil && r != http.ErrAbortHandler {
-		w.WriteHeader(http.StatusInternalServerError)
-		fmt.Fprintf(&w.buffered, "panic: %v", r)
+		panic(r)
 	}
 	w.WriteHeader(http.StatusOK)
 	w.once.Do(func() { close(w.ready) })

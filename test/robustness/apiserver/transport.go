@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"time"
 
+	"k8s.io/apiserver/pkg/audit"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/endpoints/request"
 )
@@ -83,7 +84,7 @@ func (t *transport) serve(r *http.Request, info *request.RequestInfo, body []byt
 		forget := t.server.watches.add(cancel)
 		context.AfterFunc(ctx, forget)
 	}
-	ctx = request.WithReceivedTimestamp(ctx, time.Now())
+	ctx = request.WithReceivedTimestamp(audit.WithAuditContext(ctx), time.Now())
 	ctx = request.WithUser(withServer(withUserAgent(ctx, r.UserAgent()), t.server), t.user)
 	inner := r.Clone(request.WithRequestInfo(ctx, info))
 	inner.Body, inner.RemoteAddr, inner.RequestURI = io.NopCloser(bytes.NewReader(body)), "127.0.0.1:1", r.URL.RequestURI()

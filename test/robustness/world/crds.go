@@ -1,0 +1,81 @@
+package world
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/robustness/apiserver"
+)
+
+// Definitions reads the CustomResourceDefinitions of OLM and of the manager. The argument is the root of the repository.
+var Definitions = func(root string) ([]*apiextensionsv1.CustomResourceDefinition, error) {
+	definitionsOnce.Do(func() { definitions, errDefinitions = readDefinitions(root) })
+	return definitions, errDefinitions
+}
+
+var (
+	definitionsOnce sync.Once
+	definitions     []*apiextensionsv1.CustomResourceDefinition
+	errDefinitions  error
+)
+
+func readDefinitions(root string) ([]*apiextensionsv1.CustomResourceDefinition, error) {
+	paths, err := filepath.Glob(filepath.Join(root, "manifests/crds/olm/operators*.yaml"))
+	if err != nil {
+		return nil, err
+	}
+	var all []*apiextensionsv1.CustomResourceDefinition
+	for _, path := range append(paths, filepath.Join(root, "manifests/crds/olm-webhook-manager.io_webhookrollouts.yaml")) {
+		content, err := os.ReadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		definition := &apiextensionsv1.CustomResourceDefinition{}
+		if err := yaml.Unmarshal(content, definition); err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		all = append(all, definition)
+	}
+	return all, nil
+}
+
+// Define creates definitions, and returns when every API server serves them.
+func (w *World) Define(ctx context.Context, all []*apiextensionsv1.CustomResourceDefinition) error {
+	client, err := clientset.NewForConfig(w.Server(0).Config(apiserver.Admin))
+	if err != nil {
+		return err
+	}
+	for _, definition := range all {
+		if _, err := client.ApiextensionsV1().CustomResourceDefinitions().Create(ctx, definition, metav1.CreateOptions{}); err != nil {
+			return err
+		}
+	}
+	for _, definition := range all {
+		if err := waitUntilEstablished(ctx, client, definition.Name); err != nil {
+			return err
+		}
+	}
+	// kube-apiserver delays creations for 2 s after that.
+	time.Sleep(3 * time.Second)
+	return nil
+}
+
+func waitUntilEstablished(ctx context.Context, client clientset.Interface, name string) error {
+	for {
+		definition, err := client.ApiextensionsV1().CustomResourceDefinitions().Get(ctx, name, metav1.GetOptions{})
+		if err != nil || apihelpers.IsCRDConditionTrue(definition, apiextensionsv1.Established) {
+			return err
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+}
