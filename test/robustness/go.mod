@@ -4,6 +4,7 @@ go 1.26.3
 
 require (
 	github.com/emicklei/go-restful/v3 v3.13.0
+	github.com/google/go-cmp v0.7.0
 	github.com/olm-webhook-manager/olm-webhook-manager v0.0.0-00010101000000-000000000000
 	github.com/operator-framework/api v0.45.0
 	github.com/prometheus/client_golang v1.23.2
@@ -58,7 +59,6 @@ require (
 	github.com/golang/protobuf v1.5.4 // indirect
 	github.com/google/cel-go v0.29.2 // indirect
 	github.com/google/gnostic-models v0.7.1 // indirect
-	github.com/google/go-cmp v0.7.0 // indirect
 	github.com/google/uuid v1.6.0 // indirect
 	github.com/gorilla/websocket v1.5.4-0.20250319132907-e064f32e3674 // indirect
 	github.com/grpc-ecosystem/go-grpc-middleware/providers/prometheus v1.1.0 // indirect

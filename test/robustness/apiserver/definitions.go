@@ -33,7 +33,9 @@ type definitions struct {
 const requestTimeout = time.Minute
 
 func newDefinitions(s *Server) (*definitions, error) {
-	client, err := clientset.NewForConfig(s.Config(user.APIServerUser))
+	config := s.Config(user.APIServerUser)
+	config.UserAgent = "kube-apiserver/v1.36.3"
+	client, err := clientset.NewForConfig(config)
 	if err != nil {
 		return nil, err
 	}

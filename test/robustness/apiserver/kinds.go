@@ -1,11 +1,14 @@
 package apiserver
 
 import (
+	"context"
 	"errors"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	crdapiserver "k8s.io/apiextensions-apiserver/pkg/apiserver"
 	"k8s.io/apiextensions-apiserver/pkg/registry/customresourcedefinition"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/registry/rest"
 	"k8s.io/kube-aggregator/pkg/apis/apiregistration"
 	aggregatorscheme "k8s.io/kube-aggregator/pkg/apiserver/scheme"
@@ -86,8 +89,16 @@ func addCore(options builtIn, add addFunc) {
 	pod, err := pods.NewStorage(options, nil, nil, nil, authority{})
 	add("", storages{"pods": pod.Pod, "pods/status": pod.Status, "pods/binding": pod.Binding}, err)
 	addresses := map[core.IPFamily]ipallocator.Interface{core.IPv4Protocol: &addresses{}}
-	service, serviceStatus, _, err := services.NewREST(options, core.IPv4Protocol, addresses, &ports{}, endpoint, pod.Pod, nil)
+	service, serviceStatus, _, err := services.NewREST(options, core.IPv4Protocol, addresses, &ports{}, keptEndpoints{endpoint}, pod.Pod, nil)
 	add("", storages{"services": service, "services/status": serviceStatus}, err)
+}
+
+// keptEndpoints does not delete the Endpoints of a deleted Service: kube-apiserver does so without the context of the request, which
+// names the API server here.
+type keptEndpoints struct{ services.EndpointsStorage }
+
+func (keptEndpoints) Delete(context.Context, string, rest.ValidateObjectFunc, *metav1.DeleteOptions) (runtime.Object, bool, error) {
+	return nil, true, nil
 }
 
 func addWorkloads(options builtIn, add addFunc) {

@@ -61,7 +61,7 @@ func installAndRotate(t *testing.T) {
 	defer w.Wait()
 	defer cancel()
 	dumped = func() { dumpAll(t, ctx, w) }
-	installtest.Must(t, w.Define(ctx, definitions))
+	installtest.Must(t, Define(ctx, w.Server(0).Config(apiserver.Admin), definitions))
 	m := manage(t, ctx, w)
 	defer m.Wait()
 	defer cancel()

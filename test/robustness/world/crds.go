@@ -12,13 +12,12 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/yaml"
-
-	"github.com/olm-webhook-manager/olm-webhook-manager/test/robustness/apiserver"
 )
 
-// Definitions reads the CustomResourceDefinitions of OLM and of the manager. The argument is the root of the repository.
-var Definitions = func(root string) ([]*apiextensionsv1.CustomResourceDefinition, error) {
+// Definitions reads the CustomResourceDefinitions of OLM and of the manager, once. The argument is the root of the repository.
+func Definitions(root string) ([]*apiextensionsv1.CustomResourceDefinition, error) {
 	definitionsOnce.Do(func() { definitions, errDefinitions = readDefinitions(root) })
 	return definitions, errDefinitions
 }
@@ -50,8 +49,8 @@ func readDefinitions(root string) ([]*apiextensionsv1.CustomResourceDefinition, 
 }
 
 // Define creates definitions, and returns when every API server serves them.
-func (w *World) Define(ctx context.Context, all []*apiextensionsv1.CustomResourceDefinition) error {
-	client, err := clientset.NewForConfig(w.Server(0).Config(apiserver.Admin))
+func Define(ctx context.Context, config *rest.Config, all []*apiextensionsv1.CustomResourceDefinition) error {
+	client, err := clientset.NewForConfig(config)
 	if err != nil {
 		return err
 	}
