@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/robustness/apiserver"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/robustness/etcd"
 )
 
 type fixture struct {
@@ -26,7 +27,7 @@ func inCluster(t *testing.T, test func(fixture)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		cluster, err := apiserver.New(ctx, 1)
+		cluster, err := apiserver.New(ctx, 1, etcd.NewStore())
 		must(t, err)
 		defer time.Sleep(time.Minute) // the last goroutines end
 		defer cluster.Wait()

@@ -23,6 +23,7 @@ import (
 type definitions struct {
 	server    *Server
 	informers externalversions.SharedInformerFactory
+	synced    func() bool
 	lister    listers.CustomResourceDefinitionLister
 	handler   http.Handler
 	// controllers run until the context ends.
@@ -41,7 +42,7 @@ func newDefinitions(s *Server) (*definitions, error) {
 	}
 	d := &definitions{server: s, informers: externalversions.NewSharedInformerFactory(client, 5*time.Minute)}
 	informer := d.informers.Apiextensions().V1().CustomResourceDefinitions()
-	d.lister = informer.Lister()
+	d.lister, d.synced = informer.Lister(), informer.Informer().HasSynced
 	v1 := client.ApiextensionsV1()
 	establishing := establish.NewEstablishingController(informer, v1)
 	dialed := webhookDialer{s.cluster}
@@ -60,6 +61,16 @@ func newDefinitions(s *Server) (*definitions, error) {
 		func(ctx context.Context) { finalizing.RunWithContext(1, ctx) },
 	}
 	return d, nil
+}
+
+// ServeHTTP implements http.Handler.
+func (d *definitions) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if !d.synced() {
+		w.Header().Set("Retry-After", "1")
+		http.Error(w, "the request has been made before all known HTTP paths have been installed, please try again", http.StatusServiceUnavailable)
+		return
+	}
+	d.handler.ServeHTTP(w, r)
 }
 
 func notFoundPage(w http.ResponseWriter, _ *http.Request) {

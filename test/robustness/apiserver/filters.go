@@ -31,7 +31,7 @@ func (s *Server) handler(info *request.RequestInfo) http.Handler {
 	if info.APIPrefix == "api" || handlers.has(info.APIGroup) {
 		return builtInHandler
 	}
-	return filtered(s.definitions.handler)
+	return filtered(s.definitions)
 }
 
 // effectiveUser returns the name of the user for whom a request is.

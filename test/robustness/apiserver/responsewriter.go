@@ -7,6 +7,8 @@ import (
 	"io"
 	"net/http"
 	"sync"
+
+	"k8s.io/klog/v2"
 )
 
 // responseWriter collects an answer. The body of a watch is a pipe, which the client reads while the watch runs.
@@ -44,10 +46,11 @@ func (w *responseWriter) Write(data []byte) (int, error) {
 // Flush implements http.Flusher.
 func (w *responseWriter) Flush() { w.WriteHeader(http.StatusOK) }
 
-// finish ends the answer. A handler that panics ends the process, except in the way that aborts a request.
+// finish ends the answer. A handler that panics answers as in kube-apiserver.
 func (w *responseWriter) finish() {
 	if r := recover(); r != nil && r != http.ErrAbortHandler {
-		panic(r)
+		http.Error(w, "This request caused apiserver to panic. Look in the logs for details.", http.StatusInternalServerError)
+		klog.Errorf("apiserver panic'd: %v", r)
 	}
 	w.WriteHeader(http.StatusOK)
 	w.once.Do(func() { close(w.ready) })

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"sync"
+	"time"
 
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 
@@ -29,9 +30,9 @@ type Cluster struct {
 	running sync.WaitGroup
 }
 
-// New returns a cluster with n API servers, which run until the context ends. Wait returns after they have ended.
-func New(ctx context.Context, n int) (*Cluster, error) {
-	c := &Cluster{Store: etcd.NewStore(), ctx: ctx, size: n}
+// New returns a cluster with n API servers on a store, which run until the context ends. Wait returns after they have ended.
+func New(ctx context.Context, n int, store *etcd.Store) (*Cluster, error) {
+	c := &Cluster{Store: store, ctx: ctx, size: n}
 	c.Store.OnWrite = c.recordWrite
 	for i := range n {
 		s, err := newServer(c, fmt.Sprint("apiserver-", i))
@@ -48,6 +49,21 @@ func New(ctx context.Context, n int) (*Cluster, error) {
 
 // Server returns an API server.
 func (c *Cluster) Server(i int) *Server { return c.servers[i] }
+
+// Ready returns when all API servers know which custom resources they serve, as kube-apiserver's readyz. Before, they answer 503 about
+// custom resources.
+func (c *Cluster) Ready(ctx context.Context) error {
+	for _, s := range c.servers {
+		for !s.definitions.synced() {
+			select {
+			case <-time.After(10 * time.Millisecond):
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+	}
+	return nil
+}
 
 // Wait returns when every goroutine of the API servers has ended, after the end of the context.
 func (c *Cluster) Wait() { c.running.Wait() }

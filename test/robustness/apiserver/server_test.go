@@ -10,6 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/robustness/etcd"
 )
 
 // An API server answers and stops in a bubble, in virtual time.
@@ -22,7 +24,7 @@ func TestServerInBubble(t *testing.T) {
 func testServer(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	start := time.Now()
-	cluster, err := New(ctx, 2)
+	cluster, err := New(ctx, 2, etcd.NewStore())
 	if err != nil {
 		t.Fatal(err)
 	}

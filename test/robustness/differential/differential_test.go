@@ -19,6 +19,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/robustness/apiserver"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/robustness/etcd"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/robustness/world"
 )
 
@@ -40,7 +41,7 @@ const root = "../../.."
 // The simulated API server and kube-apiserver give the same answers.
 func TestSameAnswers(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	simulated, err := apiserver.New(ctx, 1)
+	simulated, err := apiserver.New(ctx, 1, etcd.NewStore())
 	must(t, err)
 	defer simulated.Wait()
 	defer cancel()

@@ -10,6 +10,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/robustness/apiserver"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/robustness/etcd"
 )
 
 // Delays are what takes time in a world.
@@ -42,9 +43,9 @@ type World struct {
 	next  int             // address
 }
 
-// New returns a world with n API servers and its controllers, which run until the context ends.
-func New(ctx context.Context, n int, seed uint64, delays Delays) (*World, error) {
-	cluster, err := apiserver.New(ctx, n)
+// New returns a world with n API servers on a store, and its controllers. They run until the context ends.
+func New(ctx context.Context, n int, store *etcd.Store, seed uint64, delays Delays) (*World, error) {
+	cluster, err := apiserver.New(ctx, n, store)
 	if err != nil {
 		return nil, err
 	}
@@ -62,16 +63,19 @@ func New(ctx context.Context, n int, seed uint64, delays Delays) (*World, error)
 		return nil, err
 	}
 	w.running.Go(func() { w.run(ctx, factory) })
-	return w, nil
+	return w, cluster.Ready(ctx)
 }
 
 // Wait returns when every goroutine of the world has ended, after the end of the context.
 func (w *World) Wait() {
 	w.running.Wait()
 	w.Cluster.Wait()
-	// Goroutines of kube-apiserver that wait for a timer without a context end when it fires, which needs a running clock.
-	time.Sleep(5 * time.Minute)
+	time.Sleep(drain)
 }
+
+// drain is longer than goroutines of kube-apiserver wait for a timer without a context. They end when it fires, for which a bubble
+// needs a running clock.
+const drain = 5 * time.Minute
 
 func (w *World) kick() {
 	select {
