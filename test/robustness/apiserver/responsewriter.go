@@ -20,6 +20,7 @@ type responseWriter struct {
 	buffered bytes.Buffer
 	ready    chan struct{}
 	once     sync.Once
+	aborted  bool // set before ready is closed, except in a watch
 }
 
 func (w *responseWriter) Header() http.Header { return w.header }
@@ -46,10 +47,10 @@ func (w *responseWriter) Write(data []byte) (int, error) {
 // Flush implements http.Flusher.
 func (w *responseWriter) Flush() { w.WriteHeader(http.StatusOK) }
 
-// finish ends the answer. A handler that panics answers as in kube-apiserver.
+// finish ends the answer. A handler that panics aborts it, as in kube-apiserver: the client gets an error of the connection.
 func (w *responseWriter) finish() {
-	if r := recover(); r != nil && r != http.ErrAbortHandler {
-		http.Error(w, "This request caused apiserver to panic. Look in the logs for details.", http.StatusInternalServerError)
+	if r := recover(); r != nil {
+		w.aborted = true
 		klog.Errorf("apiserver panic'd: %v", r)
 	}
 	w.WriteHeader(http.StatusOK)

@@ -106,5 +106,8 @@ func (t *transport) serve(r *http.Request, info *request.RequestInfo, body []byt
 		reader.Close()
 		return nil, lost{r.URL.Path}
 	}
+	if !w.stream && w.aborted {
+		return nil, lost{r.URL.Path}
+	}
 	return w.response(r, reader, cancel), nil
 }

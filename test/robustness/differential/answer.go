@@ -37,8 +37,8 @@ func newAnswer(step step, o *unstructured.Unstructured, err error) answer {
 			})
 		}
 		return a
-	case err != nil:
-		return answer{Code: -1, Message: neutral(err.Error())}
+	case err != nil: // of the connection: the API server has panicked
+		return answer{Code: -1}
 	case o == nil:
 		return answer{Code: 200}
 	}
