@@ -1,193 +1,127 @@
 package world
 
 import (
-	"context"
 	"io"
+	"maps"
 	"os"
+	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/sirupsen/logrus"
-	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
-	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/tools/record"
 	"k8s.io/klog/v2"
 
-	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/clients"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/metrics"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/olmclient"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
-	"github.com/olm-webhook-manager/olm-webhook-manager/test/robustness/apiserver"
-	"github.com/olm-webhook-manager/olm-webhook-manager/test/robustness/etcd"
 )
 
-func TestMain(m *testing.M) {
-	if os.Getenv("KLOG") != "" {
-		os.Exit(m.Run())
-	}
-	klog.LogToStderr(false)
-	klog.SetOutput(io.Discard)
-	os.Exit(m.Run())
-}
+// root is the root of the repository.
+const root = "../../.."
 
-// The manager installs an operator with a webhook in virtual time, and rotates its certificate once.
-func TestManagerInBubble(t *testing.T) {
-	began := time.Now()
-	start := Defined(t, "../../..")
-	t.Log("definitions:", time.Since(began))
-	for range 3 {
-		began := time.Now()
-		synctest.Test(t, func(t *testing.T) { installAndRotate(t, start) })
-		t.Log("one run:", time.Since(began))
+func TestMain(m *testing.M) {
+	if os.Getenv("KLOG") == "" {
+		klog.LogToStderr(false)
+		klog.SetOutput(io.Discard)
 	}
+	os.Exit(m.Run())
 }
 
 var usual = Delays{Start: 2 * time.Second, Kubelet: time.Minute, Reload: time.Second, Controllers: 100 * time.Millisecond}
 
-func installAndRotate(t *testing.T, start etcd.Snapshot) {
-	ctx, cancel := context.WithCancel(t.Context())
-	w := installtest.OrPanic(New(ctx, 1, etcd.NewStoreFrom(start), 1, usual))
-	counts := &counter{reads: map[string]int{}, writes: map[string]int{}}
-	w.Recorder = counts
-	w.Log = func(err error) { t.Log(time.Now().Format(time.TimeOnly), err) }
-	defer w.Wait()
-	defer cancel()
-	dumped = func() { dumpAll(t, ctx, w) }
-	m := manage(t, ctx, w)
-	defer m.Wait()
-	defer cancel()
-	olm := installtest.OrPanic(olmclient.New(w.Server(0).Config(apiserver.Admin)))
-	install(t, ctx, w, olm)
-	waitFor(t, "the ClusterServiceVersion succeeds", 5*time.Minute, func() bool {
-		csv, err := olm.ClusterServiceVersions("shop").Get(ctx, "shop.v1", metav1.GetOptions{})
+// The manager installs an operator with a webhook in virtual time, rotates its certificate once, and then writes nothing.
+// synctest reports goroutines that are left.
+func TestInstallAndRotate(t *testing.T) {
+	start := Defined(t, root)
+	for name, test := range map[string]struct {
+		servers int
+		lag     time.Duration
+	}{
+		"one API server":        {servers: 1},
+		"a late API server":     {servers: 2, lag: 2 * time.Second},
+		"three API servers":     {servers: 3},
+		"the manager's is late": {servers: 1, lag: 500 * time.Millisecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			began := time.Now()
+			synctest.Test(t, func(t *testing.T) {
+				m := run(t, start, test.servers)
+				m.Server(test.servers - 1).View().SetLag(test.lag)
+				m.install()
+				m.rotate()
+				m.isIdle(time.Hour)
+			})
+			t.Log("wall time:", time.Since(began).Round(time.Millisecond))
+		})
+	}
+}
+
+// install creates a ClusterServiceVersion and waits until it succeeds.
+func (m *managed) install() {
+	m.Helper()
+	createOperator(m)
+	m.waitFor("the ClusterServiceVersion succeeds", 5*time.Minute, func() bool {
+		csv, err := m.olm.ClusterServiceVersions("shop").Get(m.ctx, "shop.v1", metav1.GetOptions{})
 		return err == nil && csv.Status.Phase == operatorsv1alpha1.CSVPhaseSucceeded
 	})
-	before := bundleOf(t, ctx, w)
+	if bundle := m.bundle(); strings.Count(bundle, "BEGIN CERTIFICATE") != 1 {
+		m.Errorf("registered with another bundle than one CA: %s", bundle)
+	}
+}
+
+// rotate orders a rotation and waits until the webhook is registered with another CA alone.
+func (m *managed) rotate() {
+	m.Helper()
+	before := m.bundle()
 	order := []byte(`{"metadata":{"annotations":{"` + wellknown.AnnotationRotate + `":"now"}}}`)
-	installtest.OrPanic(olm.ClusterServiceVersions("shop").Patch(ctx, "shop.v1", types.MergePatchType, order, metav1.PatchOptions{}))
-	waitFor(t, "the certificate is replaced", 10*time.Minute, func() bool {
-		after := bundleOf(t, ctx, w)
+	installtest.OrPanic(m.olm.ClusterServiceVersions("shop").Patch(m.ctx, "shop.v1", types.MergePatchType, order, metav1.PatchOptions{}))
+	m.waitFor("the certificate is replaced", 10*time.Minute, func() bool {
+		after := m.bundle()
 		return after != before && strings.Count(after, "BEGIN CERTIFICATE") == 1
 	})
-	t.Log(time.Since(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)), "virtual", counts.reads, counts.writes)
 }
 
-func manage(t *testing.T, ctx context.Context, w *World) *sync.WaitGroup {
-	config := w.Server(0).Config(installtest.ManagerUser)
-	config.UserAgent = "manager"
-	set := installtest.OrPanic(clients.New(config))
-	options := controller.Options{Rollout: rollout.DefaultPolicy(), Certificates: certs.DefaultPolicy(), Workers: 4, Dial: w.Dial}
-	c, err := controller.New(set, record.NewFakeRecorder(1000), metrics.New(prometheus.NewRegistry()), logger(), options)
-	installtest.Must(t, err)
-	var running sync.WaitGroup
-	installtest.Must(t, c.Fill(ctx))
-	running.Go(func() { c.Run(ctx) })
-	return &running
-}
-
-func logger() *logrus.Entry {
-	log := logrus.New()
-	log.SetOutput(io.Discard)
-	if os.Getenv("MANAGER_LOG") != "" {
-		log.SetOutput(os.Stderr)
+// isIdle reports an error if the manager writes anything in some virtual time, after it has completed what it does.
+func (m *managed) isIdle(for_ time.Duration) {
+	m.Helper()
+	time.Sleep(time.Minute)
+	before := m.written.copy()
+	time.Sleep(for_)
+	after := m.written.copy()
+	maps.DeleteFunc(after, func(what string, n int) bool { return before[what] == n })
+	if len(after) > 0 {
+		m.Errorf("writes without a change: %v", after)
 	}
-	return logrus.NewEntry(log)
+	m.Logf("%d reads, %d writes", m.written.reads, sum(before))
 }
 
-func install(t *testing.T, ctx context.Context, w *World, olm *olmclient.Client) {
-	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop"}}
-	installtest.OrPanic(w.Kube.CoreV1().Namespaces().Create(ctx, namespace, metav1.CreateOptions{}))
-	installtest.OrPanic(w.Kube.CoreV1().ServiceAccounts("shop").Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "default"}}, metav1.CreateOptions{}))
-	group := &operatorsv1.OperatorGroup{ObjectMeta: metav1.ObjectMeta{Name: "group"}}
-	installtest.OrPanic(olm.OperatorGroups("shop").Create(ctx, group, metav1.CreateOptions{}))
-	replicas := func(spec *appsv1.DeploymentSpec) { spec.Replicas = new(int32(2)) }
-	none, path := admissionregistrationv1.SideEffectClassNone, "/validate"
-	csv := installtest.Operator(installtest.Deployments(installtest.DeploymentOf("manager", replicas)),
-		installtest.ServedBy("manager", func(d *operatorsv1alpha1.WebhookDescription) {
-			d.SideEffects, d.WebhookPath, d.ContainerPort = &none, &path, 443
-		}))
-	csv.UID = ""
-	csv.Spec.DisplayName = "Shop"
-	csv.Spec.InstallStrategy.StrategyName = operatorsv1alpha1.InstallStrategyNameDeployment
-	csv.Spec.InstallModes = []operatorsv1alpha1.InstallMode{{Type: operatorsv1alpha1.InstallModeTypeAllNamespaces, Supported: true}}
-	for _, kind := range []operatorsv1alpha1.InstallModeType{operatorsv1alpha1.InstallModeTypeOwnNamespace, operatorsv1alpha1.InstallModeTypeSingleNamespace, operatorsv1alpha1.InstallModeTypeMultiNamespace} {
-		csv.Spec.InstallModes = append(csv.Spec.InstallModes, operatorsv1alpha1.InstallMode{Type: kind})
+func sum(counts map[string]int) (n int) {
+	for _, one := range slices.Collect(maps.Values(counts)) {
+		n += one
 	}
-	installtest.OrPanic(olm.ClusterServiceVersions("shop").Create(ctx, csv, metav1.CreateOptions{}))
+	return n
 }
 
-func bundleOf(t *testing.T, ctx context.Context, w *World) string {
-	all := installtest.OrPanic(w.Kube.AdmissionregistrationV1().ValidatingWebhookConfigurations().List(ctx, metav1.ListOptions{}))
+func (m *managed) bundle() string {
+	m.Helper()
+	all := installtest.OrPanic(m.Kube.AdmissionregistrationV1().ValidatingWebhookConfigurations().List(m.ctx, metav1.ListOptions{}))
 	if len(all.Items) != 1 {
-		t.Fatalf("%d configurations, not 1", len(all.Items))
+		m.Fatalf("%d configurations, not 1", len(all.Items))
 	}
 	return string(all.Items[0].Webhooks[0].ClientConfig.CABundle)
 }
 
-var dumped func()
-
-func waitFor(t *testing.T, what string, limit time.Duration, done func() bool) {
-	t.Helper()
-	for start := time.Now(); !done(); time.Sleep(time.Second) {
+func (m *managed) waitFor(what string, limit time.Duration, done func() bool) {
+	m.Helper()
+	start := time.Now()
+	for ; !done(); time.Sleep(time.Second) {
 		if time.Since(start) > limit {
-			if dumped != nil {
-				dumped()
-			}
-			t.Fatalf("not within %v: %s", limit, what)
+			m.Fatalf("not within %v: %s", limit, what)
 		}
 	}
-	t.Log(time.Now().Format(time.TimeOnly), what)
-}
-
-// counter counts requests and writes of the manager.
-type counter struct {
-	mutex         sync.Mutex
-	reads, writes map[string]int
-}
-
-func (c *counter) Read(r apiserver.Request) {
-	c.mutex.Lock()
-	defer c.mutex.Unlock()
-	if r.UserAgent == "manager" {
-		c.reads[r.Info.Verb+" "+r.Info.Resource]++
-	}
-}
-
-func (c *counter) Write(w apiserver.Write) {
-	c.mutex.Lock()
-	defer c.mutex.Unlock()
-	if w.UserAgent == "manager" {
-		c.writes[w.Info.Verb+" "+w.Info.Resource]++
-	}
-}
-
-func dumpAll(t *testing.T, ctx context.Context, w *World) {
-	pods := installtest.OrPanic(w.Kube.CoreV1().Pods("").List(ctx, metav1.ListOptions{}))
-	for _, p := range pods.Items {
-		t.Log(p.Name, p.Status.Phase, p.Status.PodIP, p.Spec.Volumes)
-	}
-	for _, d := range installtest.OrPanic(w.Kube.AppsV1().Deployments("").List(ctx, metav1.ListOptions{})).Items {
-		t.Logf("%+v", d.Status)
-	}
-	for _, d := range installtest.OrPanic(w.Kube.AppsV1().ReplicaSets("").List(ctx, metav1.ListOptions{})).Items {
-		t.Logf("%+v", d.Name)
-	}
-	for _, d := range installtest.OrPanic(w.Kube.DiscoveryV1().EndpointSlices("").List(ctx, metav1.ListOptions{})).Items {
-		t.Logf("%+v", d)
-	}
-	t.Log(len(list(w.objects.pods)), len(list(w.objects.deployments)), len(list(w.objects.replicaSets)), len(list(w.objects.services)))
+	m.Logf("%s after %v", what, time.Since(start))
 }
