@@ -12,8 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apiserver/pkg/registry/generic"
 	serverstorage "k8s.io/apiserver/pkg/server/storage"
-	"k8s.io/apiserver/pkg/storage"
-	"k8s.io/apiserver/pkg/storage/feature"
 	"k8s.io/apiserver/pkg/storage/storagebackend"
 )
 
@@ -57,15 +55,6 @@ func restOptions(resource schema.GroupResource, codec runtime.Codec) generic.RES
 		StorageConfig: config, Decorator: route, EnableGarbageCollection: true, DeleteCollectionWorkers: 1,
 		ResourcePrefix: path.Join("/", resource.Group, resource.Resource),
 	}
-}
-
-// progressing declares that etcd can report the progress of watches. Kubernetes keeps this in a variable of the process.
-type progressing struct{ feature.FeatureSupportChecker }
-
-func (progressing) Supports(storage.Feature) bool { return true }
-
-func init() {
-	feature.DefaultFeatureSupportChecker = progressing{feature.DefaultFeatureSupportChecker}
 }
 
 type serverKey struct{}

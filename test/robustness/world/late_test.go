@@ -1,0 +1,38 @@
+package world
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/robustness/apiserver"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/robustness/etcd"
+)
+
+// A manager that starts before the kinds of OLM are served fills its caches when they are.
+func TestKindsComeLater(t *testing.T) {
+	definitions := installtest.OrPanic(Definitions(root))
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		w := installtest.OrPanic(New(ctx, 1, etcd.NewStore(), 1, usual))
+		stopped := make(chan struct{})
+		filled := make(chan time.Time, 1)
+		go func() {
+			defer close(stopped)
+			running := startManager(ctx, w.Server(0), w)
+			filled <- time.Now()
+			<-running
+		}()
+		time.Sleep(10 * time.Second)
+		installtest.Must(t, Define(ctx, w.Server(0).Config(apiserver.Admin), definitions))
+		defined := time.Now()
+		if took := (<-filled).Sub(defined); took > time.Minute {
+			t.Errorf("the caches are filled %v after the kinds are served", took)
+		}
+		cancel()
+		<-stopped
+		w.Wait()
+	})
+}
