@@ -8,10 +8,10 @@ import (
 
 // Kubernetes keeps some state in variables of the process, which bubbles share.
 func init() {
-	feature.DefaultFeatureSupportChecker = progressing{feature.DefaultFeatureSupportChecker}
+	feature.DefaultFeatureSupportChecker = progressing{feature.DefaultFeatureSupportChecker} //nolint:reassign // there is no other way
 	// The second handler sleeps until a millisecond after the last error of the process. For a bubble, whose time begins in the year 2000, that is
 	// decades away.
-	utilruntime.ErrorHandlers = utilruntime.ErrorHandlers[:1]
+	utilruntime.ErrorHandlers = utilruntime.ErrorHandlers[:1] //nolint:reassign // it exists to be changed
 }
 
 // progressing declares that etcd can report the progress of watches.

@@ -24,7 +24,7 @@ type Cluster struct {
 	Recorder Recorder
 
 	Store   *etcd.Store
-	ctx     context.Context
+	ctx     context.Context //nolint:containedctx // the life of the cluster
 	size    int
 	servers []*Server
 	running sync.WaitGroup
@@ -73,7 +73,7 @@ type Server struct {
 	Name string
 
 	cluster     *Cluster
-	ctx         context.Context
+	ctx         context.Context //nolint:containedctx // the life of the cluster, with this API server in it
 	etcd        *etcd.Client
 	definitions *definitions
 	watches     watches

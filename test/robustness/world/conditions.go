@@ -24,9 +24,9 @@ func isReady(p *corev1.Pod) bool {
 	return false
 }
 
-func setCondition(all []appsv1.DeploymentCondition, kind appsv1.DeploymentConditionType, true_ bool, reason, otherwise string) []appsv1.DeploymentCondition {
+func setCondition(all []appsv1.DeploymentCondition, kind appsv1.DeploymentConditionType, holds bool, reason, otherwise string) []appsv1.DeploymentCondition {
 	status := corev1.ConditionTrue
-	if !true_ {
+	if !holds {
 		status, reason = corev1.ConditionFalse, otherwise
 	}
 	return putCondition(all, appsv1.DeploymentCondition{Type: kind, Status: status, Reason: reason})

@@ -86,11 +86,11 @@ func (m *managed) rotate() {
 }
 
 // isIdle reports an error if the manager writes anything in some virtual time, after it has completed what it does.
-func (m *managed) isIdle(for_ time.Duration) {
+func (m *managed) isIdle(duration time.Duration) {
 	m.Helper()
 	time.Sleep(time.Minute)
 	before := m.written.copy()
-	time.Sleep(for_)
+	time.Sleep(duration)
 	after := m.written.copy()
 	maps.DeleteFunc(after, func(what string, n int) bool { return before[what] == n })
 	if len(after) > 0 {
