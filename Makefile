@@ -8,7 +8,7 @@ WORKSPACE := GOWORK=$(CURDIR)/go.work
 
 CLUSTER := go run -C test/cluster ./cmd/cluster
 LINT    := go tool -modfile=$(CURDIR)/hack/tools/lint/go.mod golangci-lint run
-LINTED  := . pkg/hosting pkg/hosting/test examples test/e2e test/olm test/cluster test/certmanager test/gitops test/chart test/browser test/release hack/release
+LINTED  := . pkg/hosting pkg/hosting/test examples test/e2e test/olm test/cluster test/certmanager test/gitops test/chart test/browser test/release test/robustness hack/release
 
 # What is outside test/ needs no API server.
 # The longest tests come first: the others run at the same time.
@@ -109,6 +109,7 @@ unit: ## Run the tests that need nothing but Go
 	go test -C test/olm ./catalog
 	go test -C test/gitops .
 	go test -C test/chart .
+	go test -C test/robustness ./etcd ./apiserver ./actors ./world
 	go test -C hack/tools/words .
 	go test -C hack/release .
 
@@ -122,6 +123,7 @@ programs: ## Build the programs that tests run: etcd, kube-apiserver, cert-manag
 .PHONY: integration
 integration: programs ## Run the tests that need an API server: etcd and kube-apiserver from source (with KUBECONFIG, only what suits a whole cluster)
 	$(WORKSPACE) go test -count=1 -timeout=60m -parallel 8 ./test/integration $$($(WORKSPACE) go list ./... ./pkg/hosting/test/... ./examples/... | grep /test/ | grep -v -e /test/bench -e /test/corpus)
+	go test -C test/robustness -count=1 ./differential
 
 .PHONY: browser
 browser: ## Run the tests of the page in Chromium (hack/chromium.sh installs one)

@@ -83,7 +83,24 @@ func compare(t *testing.T, ctx context.Context, simulated *rest.Config, k kind, 
 			return i
 		}
 	}
+	if k.name != definition.name { // its controllers write when they want
+		sameHistory(t, ctx, sides, k, steps[0].name, seed)
+	}
 	return len(steps)
+}
+
+// sameHistory compares what watches show of a whole sequence.
+func sameHistory(t *testing.T, ctx context.Context, sides [2]*side, k kind, name string, seed uint64) {
+	t.Helper()
+	var histories [2][]string
+	for i, s := range sides {
+		var err error
+		histories[i], err = s.history(ctx, k, name)
+		must(t, err)
+	}
+	if diff := cmp.Diff(histories[0], histories[1]); diff != "" {
+		t.Errorf("seed %d: watches differ:\n%s", seed, diff)
+	}
 }
 
 func createNamespace(ctx context.Context, config *rest.Config, name string) error {

@@ -75,7 +75,7 @@ func (g *generator) next(name string) step {
 	case n < 17:
 		s = g.delete(name)
 	default:
-		s = step{kind: g.kind, name: name, verb: pick(g.r, []string{"get", "list"})}
+		s = step{kind: g.kind, name: name, verb: pick(g.r, []string{"get", "list", "pages", "exact"}), version: g.r.IntN(5)}
 	}
 	return s
 }

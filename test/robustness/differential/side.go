@@ -28,7 +28,7 @@ func newSide(config *rest.Config, namespace string) (*side, error) {
 // do sends the request of a step.
 func (s *side) do(ctx context.Context, step step) answer {
 	result, err := s.send(ctx, step)
-	if err == nil && !step.dryRun && step.verb != "list" {
+	if err == nil && !step.dryRun && !step.lists() {
 		if step.kind.name == definition.name {
 			result = s.settled(ctx, step)
 		}
@@ -74,7 +74,7 @@ func (s *side) send(ctx context.Context, step step) (*unstructured.Unstructured,
 		return resource.Patch(ctx, name, step.patchType, step.patch, metav1.PatchOptions{FieldManager: step.manager, DryRun: dryRun}, subresources...)
 	case "delete":
 		return nil, resource.Delete(ctx, name, s.deletion(step, dryRun))
-	case "list":
+	case "list", "pages", "exact":
 		return s.list(ctx, resource, step)
 	default:
 		return resource.Get(ctx, name, metav1.GetOptions{})
@@ -114,27 +114,6 @@ func (s *side) deletion(step step, dryRun []string) metav1.DeleteOptions {
 		options.Preconditions.UID = &uid
 	}
 	return options
-}
-
-func (s *side) list(ctx context.Context, resource dynamic.ResourceInterface, step step) (*unstructured.Unstructured, error) {
-	list, err := resource.List(ctx, metav1.ListOptions{LabelSelector: "tier in (a, b)"})
-	if err != nil {
-		return nil, err
-	}
-	names := object{}
-	for _, o := range list.Items {
-		for _, suffix := range []string{"a", "b"} {
-			if o.GetName() == (step.withName(step.name[:len(step.name)-1] + suffix)).objectName() {
-				names[o.GetName()] = o.GetLabels()["tier"]
-			}
-		}
-	}
-	return &unstructured.Unstructured{Object: names}, nil
-}
-
-func (s step) withName(name string) step {
-	s.name = name
-	return s
 }
 
 // settled returns a definition after its controllers have written its status, or removed it; nil if it is deleted.
