@@ -12,7 +12,7 @@ import (
 )
 
 // CollectGarbage is one round of the garbage collector: it deletes the objects all of whose owners do not exist, by uid, and finishes
-// deletions in the foreground and those that orphan. It returns how many objects it changed or deleted.
+// deletions in the foreground and deletions that orphan. It returns how many objects it changed or deleted.
 func (a *Actors) CollectGarbage(ctx context.Context) (changed int, err error) {
 	all, err := a.list(ctx, metav1.NamespaceAll, func(r resource) bool { return r.Resource != "events" })
 	if err != nil {
@@ -71,7 +71,7 @@ func (a *Actors) delete(ctx context.Context, o found, propagation metav1.Deletio
 	return a.of(o).Delete(ctx, o.Name, metav1.DeleteOptions{PropagationPolicy: &propagation, Preconditions: metav1.NewUIDPreconditions(string(o.UID))})
 }
 
-// deleteDependents deletes those that block the deletion of their owner, and then lets the owner go.
+// deleteDependents deletes the dependents that block the deletion of their owner, and completes its deletion when there are none.
 func (a *Actors) deleteDependents(ctx context.Context, g graph, o found) (bool, error) {
 	blocked, changed := false, false
 	var errs []error

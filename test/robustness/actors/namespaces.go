@@ -10,7 +10,7 @@ import (
 )
 
 // EmptyNamespaces is one round of the controller of namespaces: it deletes the content of namespaces that are being deleted, and
-// finalizes those that are empty. It returns how many namespaces remain to be deleted.
+// finalizes the empty ones. It returns how many namespaces remain to be deleted.
 func (a *Actors) EmptyNamespaces(ctx context.Context) (remain int, err error) {
 	kube, err := kubernetes.NewForConfig(a.config)
 	if err != nil {
@@ -39,7 +39,7 @@ func (a *Actors) EmptyNamespaces(ctx context.Context) (remain int, err error) {
 	return remain, errors.Join(errs...)
 }
 
-// empty reports whether a namespace has no objects, and deletes those that it has.
+// empty reports whether a namespace has no objects, and deletes its objects.
 func (a *Actors) empty(ctx context.Context, namespace string) (bool, error) {
 	all, err := a.list(ctx, namespace, func(r resource) bool { return r.namespaced })
 	if err != nil {

@@ -18,16 +18,23 @@ func (i *installed) has(group string) bool {
 
 // serveDiscovery answers the paths that are no resources. It has the form of discovery without aggregation.
 func (s *Server) serveDiscovery(w http.ResponseWriter, r *http.Request) {
+	switch r.URL.Path {
+	case "/version":
+		writeJSON(w, http.StatusOK, version.Info{Major: "1", Minor: "36", GitVersion: "v1.36.3"})
+	case "/healthz", "/livez", "/readyz":
+		_, _ = w.Write([]byte("ok"))
+	case "/api":
+		writeJSON(w, http.StatusOK, metav1.APIVersions{TypeMeta: metav1.TypeMeta{Kind: "APIVersions", APIVersion: "v1"}, Versions: []string{"v1"}})
+	case "/apis":
+		writeJSON(w, http.StatusOK, s.groupList())
+	default:
+		s.serveGroupOrVersion(w, r)
+	}
+}
+
+func (s *Server) serveGroupOrVersion(w http.ResponseWriter, r *http.Request) {
 	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
 	switch {
-	case r.URL.Path == "/version":
-		writeJSON(w, http.StatusOK, version.Info{Major: "1", Minor: "36", GitVersion: "v1.36.3"})
-	case r.URL.Path == "/healthz" || r.URL.Path == "/livez" || r.URL.Path == "/readyz":
-		_, _ = w.Write([]byte("ok"))
-	case r.URL.Path == "/api":
-		writeJSON(w, http.StatusOK, metav1.APIVersions{TypeMeta: metav1.TypeMeta{Kind: "APIVersions", APIVersion: "v1"}, Versions: []string{"v1"}})
-	case r.URL.Path == "/apis":
-		writeJSON(w, http.StatusOK, s.groupList())
 	case parts[0] == "apis" && len(parts) == 2:
 		s.serveGroup(w, parts[1])
 	case parts[0] == "api" && len(parts) == 2, parts[0] == "apis" && len(parts) == 3 && handlers.has(parts[1]):

@@ -17,7 +17,7 @@ import (
 )
 
 // inCluster runs a test in a bubble with the namespace shop.
-func inCluster(t *testing.T, servers int, test func(t *testing.T, ctx context.Context, c *Cluster)) {
+func inCluster(t *testing.T, servers int, test func(ctx context.Context, t *testing.T, c *Cluster)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -28,7 +28,7 @@ func inCluster(t *testing.T, servers int, test func(t *testing.T, ctx context.Co
 		defer cancel()
 		_, err = clientOf(t, cluster, 0, Admin).CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop"}}, metav1.CreateOptions{})
 		must(t, err)
-		test(t, ctx, cluster)
+		test(ctx, t, cluster)
 	})
 }
 
@@ -75,7 +75,7 @@ func TestFaults(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			inCluster(t, 1, func(t *testing.T, ctx context.Context, c *Cluster) {
+			inCluster(t, 1, func(ctx context.Context, t *testing.T, c *Cluster) {
 				secrets := clientOf(t, c, 0, Admin).CoreV1().Secrets("shop")
 				must(t, create(ctx, secrets, "warm"))
 				c.Fault = func(r Request) Fault {
@@ -110,7 +110,7 @@ func statusOf(err *apierrors.StatusError) *metav1.Status {
 
 // A 429 is retried by the client after the time that the answer names.
 func TestTooManyRequests(t *testing.T) {
-	inCluster(t, 1, func(t *testing.T, ctx context.Context, c *Cluster) {
+	inCluster(t, 1, func(ctx context.Context, t *testing.T, c *Cluster) {
 		secrets := clientOf(t, c, 0, Admin).CoreV1().Secrets("shop")
 		must(t, create(ctx, secrets, "warm"))
 		asked := 0
@@ -149,7 +149,7 @@ func (r *recorder) Write(w Write) {
 
 // The recorder observes who wrote what, and which reads were live.
 func TestRecorder(t *testing.T) {
-	inCluster(t, 1, func(t *testing.T, ctx context.Context, c *Cluster) {
+	inCluster(t, 1, func(ctx context.Context, t *testing.T, c *Cluster) {
 		const user = "system:serviceaccount:shop:writer"
 		secrets := clientOf(t, c, 0, user).CoreV1().Secrets("shop")
 		r := &recorder{}

@@ -131,7 +131,8 @@ func (i groupInfo) version(group string, s storages) *endpoints.APIGroupVersion 
 		Root: root, GroupVersion: schema.GroupVersion{Group: group, Version: "v1"}, Storage: s, AllServedVersionsByResource: served,
 		OptionsExternalVersion: i.OptionsExternalVersion, MetaGroupVersion: i.MetaGroupVersion,
 		Serializer: i.NegotiatedSerializer, ParameterCodec: i.ParameterCodec,
-		Typer: i.Scheme, Creater: i.Scheme, Convertor: i.Scheme, ConvertabilityChecker: i.Scheme, Defaulter: i.Scheme,
+		Typer: i.Scheme, Creater: i.Scheme, //nolint:misspell // a name of k8s.io/apiserver
+		Convertor: i.Scheme, ConvertabilityChecker: i.Scheme, Defaulter: i.Scheme,
 		Namer: runtime.Namer(meta.NewAccessor()), UnsafeConvertor: runtime.UnsafeObjectConvertor(i.Scheme), TypeConverter: i.converter,
 		EquivalentResourceRegistry: runtime.NewEquivalentResourceRegistry(),
 		Authorizer:                 authority{}, Admit: namespaceCheck{}, MinRequestTimeout: shortestWatch, MaxRequestBodyBytes: largestBody,

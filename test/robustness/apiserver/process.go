@@ -8,7 +8,7 @@ import (
 
 // Kubernetes keeps some state in variables of the process, which bubbles share.
 func init() {
-	feature.DefaultFeatureSupportChecker = progressing{feature.DefaultFeatureSupportChecker} //nolint:reassign // there is no other way
+	feature.DefaultFeatureSupportChecker = progressing{feature.DefaultFeatureSupportChecker}
 	// The second handler sleeps until a millisecond after the last error of the process. For a bubble, whose time begins in the year 2000, that is
 	// decades away.
 	utilruntime.ErrorHandlers = utilruntime.ErrorHandlers[:1] //nolint:reassign // it exists to be changed

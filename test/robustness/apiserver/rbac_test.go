@@ -10,9 +10,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// With RBAC, a ServiceAccount may do what a role grants, and SelfSubjectAccessReview says so.
+// With RBAC, a ServiceAccount may do what a role grants, and SelfSubjectAccessReview reports it.
 func TestRBAC(t *testing.T) {
-	inCluster(t, 1, func(t *testing.T, ctx context.Context, c *Cluster) {
+	inCluster(t, 1, func(ctx context.Context, t *testing.T, c *Cluster) {
 		c.Authorizer = RBAC
 		admin := clientOf(t, c, 0, Admin).RbacV1()
 		limited := clientOf(t, c, 0, "system:serviceaccount:shop:limited")

@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"slices"
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/robustness/etcd"
@@ -53,16 +55,9 @@ func (c *Cluster) Server(i int) *Server { return c.servers[i] }
 // Ready returns when all API servers know which custom resources they serve, as kube-apiserver's readyz. Before, they answer 503 about
 // custom resources.
 func (c *Cluster) Ready(ctx context.Context) error {
-	for _, s := range c.servers {
-		for !s.definitions.synced() {
-			select {
-			case <-time.After(10 * time.Millisecond):
-			case <-ctx.Done():
-				return ctx.Err()
-			}
-		}
-	}
-	return nil
+	return wait.PollUntilContextCancel(ctx, 10*time.Millisecond, true, func(context.Context) (bool, error) {
+		return !slices.ContainsFunc(c.servers, func(s *Server) bool { return !s.definitions.synced() }), nil
+	})
 }
 
 // Wait returns when every goroutine of the API servers has ended, after the end of the context.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/apiserver/pkg/registry/generic"
 	"k8s.io/apiserver/pkg/storage"
@@ -78,9 +79,8 @@ func (r *routed) open(s *Server) (opened, error) {
 	}
 	delegator := cacher.NewCacheDelegator(cached, stored)
 	// kube-apiserver is ready after its caches are filled; until then it answers 429.
-	for delegator.ReadinessCheck() != nil && s.ctx.Err() == nil {
-		time.Sleep(time.Millisecond)
-	}
+	filled := func(context.Context) (bool, error) { return delegator.ReadinessCheck() == nil, nil }
+	_ = wait.PollUntilContextCancel(s.ctx, time.Millisecond, true, filled) // after the end of the context nothing is read
 	return opened{delegator, func() { delegator.Stop(); cached.Stop(); stored.Close() }}, nil
 }
 

@@ -74,6 +74,6 @@ func (o *opening) end() {
 	}
 	<-o.done
 	if o.err == nil {
-		o.opened.stop()
+		o.stop()
 	}
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // watching returns the names of the Secrets that a watch shows, with the time at which it showed each.
-func watching(t *testing.T, ctx context.Context, c *Cluster, server int) (shown func(string) time.Time, ended func() bool) {
+func watching(ctx context.Context, t *testing.T, c *Cluster, server int) (shown func(string) time.Time, ended func() bool) {
 	t.Helper()
 	secrets := clientOf(t, c, server, Admin).CoreV1().Secrets("shop")
 	w, err := secrets.Watch(ctx, metav1.ListOptions{})
@@ -41,9 +41,9 @@ func watching(t *testing.T, ctx context.Context, c *Cluster, server int) (shown 
 
 // One API server is late, and the other is not. Live reads at the late one are current.
 func TestLag(t *testing.T) {
-	inCluster(t, 2, func(t *testing.T, ctx context.Context, c *Cluster) {
-		current, _ := watching(t, ctx, c, 0)
-		late, _ := watching(t, ctx, c, 1)
+	inCluster(t, 2, func(ctx context.Context, t *testing.T, c *Cluster) {
+		current, _ := watching(ctx, t, c, 0)
+		late, _ := watching(ctx, t, c, 1)
 		c.Server(1).View().SetLag(10 * time.Second)
 		time.Sleep(time.Second)
 		written := time.Now()
@@ -63,7 +63,7 @@ func TestLag(t *testing.T) {
 
 // A list from the cache of a held API server is stale, and a list without a version is not.
 func TestHeldList(t *testing.T) {
-	inCluster(t, 2, func(t *testing.T, ctx context.Context, c *Cluster) {
+	inCluster(t, 2, func(ctx context.Context, t *testing.T, c *Cluster) {
 		held := clientOf(t, c, 1, Admin).CoreV1().Secrets("shop")
 		count := func(version string) int {
 			list, err := held.List(ctx, metav1.ListOptions{ResourceVersion: version})
@@ -89,8 +89,8 @@ func TestHeldList(t *testing.T) {
 
 // Watches of clients end when a test cuts them. A new one shows everything.
 func TestCutWatches(t *testing.T) {
-	inCluster(t, 1, func(t *testing.T, ctx context.Context, c *Cluster) {
-		_, ended := watching(t, ctx, c, 0)
+	inCluster(t, 1, func(ctx context.Context, t *testing.T, c *Cluster) {
+		_, ended := watching(ctx, t, c, 0)
 		time.Sleep(time.Second)
 		if ended() {
 			t.Fatal("ended too early")
@@ -101,7 +101,7 @@ func TestCutWatches(t *testing.T) {
 			t.Error("the watch goes on")
 		}
 		must(t, create(ctx, clientOf(t, c, 0, Admin).CoreV1().Secrets("shop"), "a"))
-		shown, _ := watching(t, ctx, c, 0)
+		shown, _ := watching(ctx, t, c, 0)
 		time.Sleep(time.Second)
 		if shown("a").IsZero() {
 			t.Error("a new watch shows nothing")
@@ -111,8 +111,8 @@ func TestCutWatches(t *testing.T) {
 
 // An API server whose watches at etcd end resumes them. Its clients notice nothing.
 func TestCutView(t *testing.T) {
-	inCluster(t, 1, func(t *testing.T, ctx context.Context, c *Cluster) {
-		shown, ended := watching(t, ctx, c, 0)
+	inCluster(t, 1, func(ctx context.Context, t *testing.T, c *Cluster) {
+		shown, ended := watching(ctx, t, c, 0)
 		time.Sleep(time.Second)
 		c.Server(0).View().Cut()
 		must(t, create(ctx, clientOf(t, c, 0, Admin).CoreV1().Secrets("shop"), "a"))
@@ -125,7 +125,7 @@ func TestCutView(t *testing.T) {
 
 // A watch from a revision that is compacted, and no longer in the cache of the API server, is refused.
 func TestExpired(t *testing.T) {
-	inCluster(t, 2, func(t *testing.T, ctx context.Context, c *Cluster) {
+	inCluster(t, 2, func(ctx context.Context, t *testing.T, c *Cluster) {
 		first := clientOf(t, c, 0, Admin).CoreV1().Secrets("shop")
 		must(t, create(ctx, first, "a"))
 		list, err := first.List(ctx, metav1.ListOptions{})

@@ -1,11 +1,11 @@
 package differential
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"regexp"
 	"sort"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -83,7 +83,7 @@ func clean(step step, o *unstructured.Unstructured) {
 	for _, entry := range o.GetManagedFields() {
 		entry.Time = nil
 		if step.kind.name == definition.name { // its controllers change it when the second has changed
-			entry.FieldsV1.Raw = bytes.ReplaceAll(entry.FieldsV1.Raw, []byte(`"f:lastTransitionTime":{},`), nil)
+			entry.FieldsV1.SetRawString(strings.ReplaceAll(entry.FieldsV1.GetRawString(), `"f:lastTransitionTime":{},`, ""))
 		}
 		managed = append(managed, entry)
 	}

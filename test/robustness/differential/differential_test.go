@@ -54,7 +54,7 @@ func TestSameAnswers(t *testing.T) {
 		t.Run(k.name, func(t *testing.T) {
 			start, requests := time.Now(), 0
 			for seed := *first; seed < *first+uint64(*seeds); seed++ {
-				requests += compare(t, ctx, simulated.Server(0).Config(apiserver.Admin), k, seed)
+				requests += compare(ctx, t, simulated.Server(0).Config(apiserver.Admin), k, seed)
 			}
 			t.Logf("%d requests in %v", requests, time.Since(start).Round(time.Millisecond))
 		})
@@ -62,7 +62,7 @@ func TestSameAnswers(t *testing.T) {
 }
 
 // compare returns how many requests were sent.
-func compare(t *testing.T, ctx context.Context, simulated *rest.Config, k kind, seed uint64) int {
+func compare(ctx context.Context, t *testing.T, simulated *rest.Config, k kind, seed uint64) int {
 	namespace := fmt.Sprintf("seed-%d", seed)
 	var sides [2]*side
 	for i, config := range []*rest.Config{cluster.Config(), simulated} {
@@ -84,13 +84,13 @@ func compare(t *testing.T, ctx context.Context, simulated *rest.Config, k kind, 
 		}
 	}
 	if k.name != definition.name { // its controllers write when they want
-		sameHistory(t, ctx, sides, k, steps[0].name, seed)
+		sameHistory(ctx, t, sides, k, steps[0].name, seed)
 	}
 	return len(steps)
 }
 
 // sameHistory compares what watches show of a whole sequence.
-func sameHistory(t *testing.T, ctx context.Context, sides [2]*side, k kind, name string, seed uint64) {
+func sameHistory(ctx context.Context, t *testing.T, sides [2]*side, k kind, name string, seed uint64) {
 	t.Helper()
 	var histories [2][]string
 	for i, s := range sides {

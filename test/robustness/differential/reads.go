@@ -14,7 +14,7 @@ import (
 // lists reports whether the answer of a step is a list.
 func (s step) lists() bool { return s.verb == "list" || s.verb == "pages" || s.verb == "exact" }
 
-// list returns the names and labels of the objects of the sequence: those that a selector selects, all in pages of one, or all at an earlier
+// list returns the names and labels of the objects of the sequence: the objects that a selector selects, all in pages of one, or all at an earlier
 // revision.
 func (s *side) list(ctx context.Context, resource dynamic.ResourceInterface, step step) (*unstructured.Unstructured, error) {
 	options := metav1.ListOptions{LabelSelector: "tier in (a, b)"}

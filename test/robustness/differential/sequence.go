@@ -22,7 +22,7 @@ type step struct {
 	force       bool
 	subresource string
 	dryRun      bool
-	version     int // of the resourceVersions of the object that were observed: 0 is the last, 1 the one before; -1 is none
+	version     int // of the resourceVersions of the object that were observed: 0 is the last, 1 the previous one; -1 is none
 	uid         string
 	propagation *metav1.DeletionPropagation
 }

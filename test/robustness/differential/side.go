@@ -5,9 +5,11 @@ import (
 	"slices"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 )
@@ -118,17 +120,16 @@ func (s *side) deletion(step step, dryRun []string) metav1.DeleteOptions {
 
 // settled returns a definition after its controllers have written its status, or removed it; nil if it is deleted.
 func (s *side) settled(ctx context.Context, step step) *unstructured.Unstructured {
-	for range 250 {
-		current, err := s.resource(step.kind).Get(ctx, step.objectName(), metav1.GetOptions{})
-		if err != nil {
-			return nil
-		}
-		if isSettled(current) {
-			return current
-		}
-		time.Sleep(20 * time.Millisecond)
+	var current *unstructured.Unstructured
+	err := wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+		var err error
+		current, err = s.resource(step.kind).Get(ctx, step.objectName(), metav1.GetOptions{})
+		return apierrors.IsNotFound(err) || err == nil && isSettled(current), nil
+	})
+	if err != nil {
+		panic("the controllers of definitions do not work")
 	}
-	panic("the controllers of definitions do not work")
+	return current
 }
 
 func isSettled(definition *unstructured.Unstructured) bool {

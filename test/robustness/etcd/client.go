@@ -29,7 +29,7 @@ func (s *Store) NewClient(ctx context.Context) *Client {
 	return c
 }
 
-// operations are those that k8s.io/apiserver requires.
+// operations are the operations that k8s.io/apiserver requires.
 type operations struct{ *Store }
 
 func (o operations) Get(ctx context.Context, key string, options kubernetes.GetOptions) (kubernetes.GetResponse, error) {

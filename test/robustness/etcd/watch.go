@@ -79,7 +79,7 @@ func (s *stream) forget() {
 	delete(s.client.view.streams, s)
 }
 
-// send reports whether the watch goes on.
+// send reports whether the watch continues.
 func (s *stream) send(ctx context.Context, response clientv3.WatchResponse) bool {
 	select {
 	case s.out <- response:
@@ -89,7 +89,7 @@ func (s *stream) send(ctx context.Context, response clientv3.WatchResponse) bool
 	}
 }
 
-// sleep returns when there may be something to send: after a duration, if that is not zero. It reports whether the watch goes on.
+// sleep returns when there may be something to send: after a duration, if that is not zero. It reports whether the watch continues.
 func (s *stream) sleep(ctx context.Context, wait time.Duration) bool {
 	var late <-chan time.Time
 	if wait > 0 {

@@ -6,14 +6,14 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
-	"time"
 
-	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/yaml"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
 // Definitions reads the CustomResourceDefinitions of OLM and of the manager, once. The argument is the root of the repository.
@@ -48,7 +48,7 @@ func readDefinitions(root string) ([]*apiextensionsv1.CustomResourceDefinition, 
 	return all, nil
 }
 
-// Define creates definitions, and returns when every API server serves them.
+// Define creates definitions, and returns when the API server serves them. It delays the creation of custom resources for two seconds after that.
 func Define(ctx context.Context, config *rest.Config, all []*apiextensionsv1.CustomResourceDefinition) error {
 	client, err := clientset.NewForConfig(config)
 	if err != nil {
@@ -60,21 +60,9 @@ func Define(ctx context.Context, config *rest.Config, all []*apiextensionsv1.Cus
 		}
 	}
 	for _, definition := range all {
-		if err := waitUntilEstablished(ctx, client, definition.Name); err != nil {
+		if err := kube.WaitUntilServed(ctx, client, definition.Name); err != nil {
 			return err
 		}
 	}
-	// kube-apiserver delays creations for 2 s after that.
-	time.Sleep(3 * time.Second)
 	return nil
-}
-
-func waitUntilEstablished(ctx context.Context, client clientset.Interface, name string) error {
-	for {
-		definition, err := client.ApiextensionsV1().CustomResourceDefinitions().Get(ctx, name, metav1.GetOptions{})
-		if err != nil || apihelpers.IsCRDConditionTrue(definition, apiextensionsv1.Established) {
-			return err
-		}
-		time.Sleep(100 * time.Millisecond)
-	}
 }

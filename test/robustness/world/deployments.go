@@ -2,6 +2,7 @@ package world
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/fnv"
@@ -11,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/dump"
 )
 
 // runDeployments is the controllers of Deployments and ReplicaSets.
@@ -70,7 +70,7 @@ func (w *World) replicaSet(ctx context.Context, d *appsv1.Deployment) (*appsv1.R
 
 func templateHash(template corev1.PodTemplateSpec) string {
 	h := fnv.New32a()
-	fmt.Fprint(h, dump.ForHash(template))
+	_ = json.NewEncoder(h).Encode(template) // a hash accepts everything
 	return fmt.Sprintf("%08x", h.Sum32())
 }
 

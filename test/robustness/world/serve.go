@@ -78,5 +78,5 @@ func permit(w http.ResponseWriter, r *http.Request) {
 	review.Response = &admissionv1.AdmissionResponse{UID: review.Request.UID, Allowed: true}
 	review.Request = nil
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(review) // the client is gone
+	_ = json.NewEncoder(w).Encode(review) // the client has closed the connection
 }
