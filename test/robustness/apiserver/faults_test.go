@@ -171,7 +171,7 @@ func TestRecorder(t *testing.T) {
 			t.Errorf("%+v", w)
 		}
 		if !r.reads[0].Live() || r.reads[1].Live() {
-			t.Error("live reads are not told from others")
+			t.Error("a live read counts as one from a cache, or the other way round")
 		}
 	})
 }

@@ -83,7 +83,7 @@ func install() (*installed, error) {
 			genericserver.NewDefaultAPIGroupInfo(apiregistration.GroupName, aggregatorscheme.Scheme, metav1.ParameterCodec, aggregatorscheme.Codecs), aggregation,
 		},
 	}
-	builtIn := reviews{applyconfigurations.NewTypeConverter(legacyscheme.Scheme), managedfields.NewDeducedTypeConverter()}
+	builtIn := typeConverter{applyconfigurations.NewTypeConverter(legacyscheme.Scheme), managedfields.NewDeducedTypeConverter()}
 	container := restful.NewContainer()
 	container.Router(restful.CurlyRouter{})
 	result := &installed{handler: container, metaModels: metaModels}

@@ -98,7 +98,7 @@ func TestCutWatches(t *testing.T) {
 		c.Server(0).CutWatches()
 		time.Sleep(time.Second)
 		if !ended() {
-			t.Error("the watch goes on")
+			t.Error("the watch continues")
 		}
 		must(t, create(ctx, clientOf(t, c, 0, Admin).CoreV1().Secrets("shop"), "a"))
 		shown, _ := watching(ctx, t, c, 0)

@@ -14,6 +14,7 @@ type kind struct {
 	namespaced bool
 	strategic  bool // strategic merge patches are supported
 	status     bool // has the subresource status
+	scale      bool // has the subresource scale
 	base       func(name string) object
 	changes    []change
 }
@@ -81,7 +82,7 @@ var service = kind{
 }
 
 var deployment = kind{
-	name: "Deployment", resource: schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}, namespaced: true, strategic: true, status: true,
+	name: "Deployment", resource: schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}, namespaced: true, strategic: true, status: true, scale: true,
 	base: func(name string) object {
 		return object{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": object{"name": name}, "spec": object{
 			"selector": object{"matchLabels": object{"app": "a"}},

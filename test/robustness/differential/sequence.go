@@ -129,6 +129,10 @@ func (g *generator) patch(name string) step {
 	if status {
 		s.subresource = "status"
 	}
+	if g.kind.scale && g.r.IntN(6) == 0 {
+		s.subresource, s.patchType, s.patch = "scale", types.MergePatchType, encode(object{"spec": object{"replicas": g.r.IntN(4) - 1}})
+		return s
+	}
 	changes := g.kind.some(g.r, status)
 	possible := []types.PatchType{types.MergePatchType, types.JSONPatchType}
 	if g.kind.strategic || g.r.IntN(10) == 0 {
@@ -160,6 +164,9 @@ func jsonPatch(r *rand.Rand, changes []chosen) []byte {
 
 func (g *generator) delete(name string) step {
 	s := step{kind: g.kind, name: name, verb: "delete", version: pick(g.r, []int{-1, -1, 0, 1}), uid: pick(g.r, []string{"", "", "right", "wrong"}), dryRun: g.r.IntN(8) == 0}
+	if g.kind.namespaced && g.r.IntN(4) == 0 {
+		s.verb = "deletecollection"
+	}
 	if g.r.IntN(3) == 0 {
 		s.propagation = new(pick(g.r, []metav1.DeletionPropagation{
 			metav1.DeletePropagationBackground, metav1.DeletePropagationForeground, metav1.DeletePropagationOrphan, "Wrong",

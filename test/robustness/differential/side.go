@@ -30,7 +30,7 @@ func newSide(config *rest.Config, namespace string) (*side, error) {
 // do sends the request of a step.
 func (s *side) do(ctx context.Context, step step) answer {
 	result, err := s.send(ctx, step)
-	if err == nil && !step.dryRun && !step.lists() {
+	if err == nil && !step.dryRun && !step.lists() && step.subresource != "scale" {
 		if step.kind.name == definition.name {
 			result = s.settled(ctx, step)
 		}
@@ -76,6 +76,9 @@ func (s *side) send(ctx context.Context, step step) (*unstructured.Unstructured,
 		return resource.Patch(ctx, name, step.patchType, step.patch, metav1.PatchOptions{FieldManager: step.manager, DryRun: dryRun}, subresources...)
 	case "delete":
 		return nil, resource.Delete(ctx, name, s.deletion(step, dryRun))
+	case "deletecollection":
+		selected := metav1.ListOptions{LabelSelector: "tier=a"}
+		return nil, resource.DeleteCollection(ctx, metav1.DeleteOptions{DryRun: dryRun, PropagationPolicy: step.propagation}, selected)
 	case "list", "pages", "exact":
 		return s.list(ctx, resource, step)
 	default:
