@@ -52,6 +52,9 @@ func New(ctx context.Context, n int, store *etcd.Store) (*Cluster, error) {
 // Server returns an API server.
 func (c *Cluster) Server(i int) *Server { return c.servers[i] }
 
+// Last returns the API server with the highest number.
+func (c *Cluster) Last() *Server { return c.servers[len(c.servers)-1] }
+
 // Ready returns when all API servers know which custom resources they serve, as kube-apiserver's readyz. Before, they answer 503 about
 // custom resources.
 func (c *Cluster) Ready(ctx context.Context) error {

@@ -50,7 +50,7 @@ func TestInstallAndRotate(t *testing.T) {
 			began := time.Now()
 			synctest.Test(t, func(t *testing.T) {
 				m := run(t, start, test.servers)
-				m.Server(test.servers - 1).View().SetLag(test.lag)
+				m.Last().View().SetLag(test.lag)
 				m.install()
 				m.rotate()
 				m.isIdle(time.Hour)

@@ -2,6 +2,7 @@ package world
 
 import (
 	"context"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,14 +18,16 @@ func TestKindsComeLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		w := installtest.OrPanic(New(ctx, 1, etcd.NewStore(), 1, usual))
-		stopped := make(chan struct{})
 		filled := make(chan time.Time, 1)
-		go func() {
-			defer close(stopped)
-			running := startManager(ctx, w.Server(0), w)
+		var running sync.WaitGroup
+		running.Go(func() {
+			c := newManager(w, w.Server(0), managerAgent)
+			if err := c.Fill(ctx); err != nil {
+				t.Error(err)
+			}
 			filled <- time.Now()
-			<-running
-		}()
+			c.Run(ctx)
+		})
 		time.Sleep(10 * time.Second)
 		installtest.Must(t, Define(ctx, w.Server(0).Config(apiserver.Admin), definitions))
 		defined := time.Now()
@@ -32,7 +35,7 @@ func TestKindsComeLater(t *testing.T) {
 			t.Errorf("the caches are filled %v after the kinds are served", took)
 		}
 		cancel()
-		<-stopped
+		running.Wait()
 		w.Wait()
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/sirupsen/logrus"
@@ -37,21 +38,28 @@ type managed struct {
 	ctx     context.Context
 	olm     *olmclient.Client // of an administrator, at the first API server
 	written *counter
+	running sync.WaitGroup // managers
 }
 
 // run starts a world with the manager. At the end of the test it ends both.
 func run(t *testing.T, start etcd.Snapshot, servers int) *managed {
 	t.Helper()
+	return runWith(t, start, servers, 1, nil)
+}
+
+// runWith has faults, too.
+func runWith(t *testing.T, start etcd.Snapshot, servers int, seed uint64, fault func(apiserver.Request) apiserver.Fault) *managed {
+	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	w := installtest.OrPanic(New(ctx, servers, etcd.NewStoreFrom(start), 1, usual))
+	w := installtest.OrPanic(New(ctx, servers, etcd.NewStoreFrom(start), seed, usual))
 	m := &managed{T: t, World: w, ctx: ctx, written: &counter{writes: map[string]int{}}}
 	m.olm = installtest.OrPanic(olmclient.New(w.Server(0).Config(apiserver.Admin)))
-	w.Recorder = m.written
+	w.Recorder, w.Fault = m.written, fault
 	w.Log = func(err error) { t.Log("controllers:", err) }
-	stopped := startManager(ctx, w.Server(servers-1), w)
+	m.startManager(managerAgent)
 	t.Cleanup(func() {
 		cancel()
-		<-stopped
+		m.running.Wait()
 		w.Wait()
 	})
 	return m
@@ -59,22 +67,24 @@ func run(t *testing.T, start etcd.Snapshot, servers int) *managed {
 
 const managerAgent = "olm-webhook-manager"
 
-// startManager returns when the caches of the manager are filled. The channel is closed when it has ended.
-func startManager(ctx context.Context, server *apiserver.Server, w *World) <-chan struct{} {
+// startManager starts a manager with a user agent of its own. One that cannot fill its caches starts again a second later, as its pod does.
+func (m *managed) startManager(agent string) {
+	m.running.Go(func() {
+		for m.ctx.Err() == nil {
+			if c := newManager(m.World, m.Last(), agent); c.Fill(m.ctx) == nil {
+				c.Run(m.ctx)
+			}
+			time.Sleep(time.Second)
+		}
+	})
+}
+
+func newManager(w *World, server *apiserver.Server, agent string) *controller.Controller {
 	config := server.Config(installtest.ManagerUser)
-	config.UserAgent = managerAgent
+	config.UserAgent = agent
 	set := installtest.OrPanic(clients.New(config))
 	options := controller.Options{Rollout: rollout.DefaultPolicy(), Certificates: certs.DefaultPolicy(), Workers: 4, Dial: w.Dial}
-	c := installtest.OrPanic(controller.New(set, record.NewFakeRecorder(1000), metrics.New(prometheus.NewRegistry()), logger(), options))
-	stopped := make(chan struct{})
-	if err := c.Fill(ctx); err != nil {
-		panic(err)
-	}
-	go func() {
-		defer close(stopped)
-		c.Run(ctx)
-	}()
-	return stopped
+	return installtest.OrPanic(controller.New(set, record.NewFakeRecorder(1000), metrics.New(prometheus.NewRegistry()), logger(), options))
 }
 
 // logger reports nothing unless MANAGER_LOG is set.
