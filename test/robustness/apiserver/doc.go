@@ -27,7 +27,7 @@
 //   - The Endpoints of a deleted Service stay.
 //   - There are no limits of concurrency, no authentication and no audit log. A user is what Config says.
 //   - Events do not expire.
-//   - uids and addresses are random. Two runs with one seed are equal except for them and for the order of concurrent requests.
+//   - uids and addresses are random, and the order of concurrent requests is that in which Go runs goroutines. So two runs with one seed can differ.
 //
 // # In a bubble
 //

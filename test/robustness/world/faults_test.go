@@ -3,7 +3,10 @@ package world
 import (
 	"context"
 	"flag"
+	"fmt"
+	"hash/fnv"
 	"math/rand/v2"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -25,13 +28,7 @@ func TestFaultsOfRequests(t *testing.T) {
 	start := Defined(t, root)
 	for n := *seed; n < *seed+uint64(*runs); n++ {
 		synctest.Test(t, func(t *testing.T) {
-			r := rand.New(rand.NewPCG(n, 0))
-			m := runWith(t, start, 1, n, func(request apiserver.Request) apiserver.Fault {
-				if request.UserAgent != managerAgent || r.IntN(20) > 0 {
-					return apiserver.Fault{}
-				}
-				return randomFault(r)
-			})
+			m := runWith(t, start, 1, n, (&faults{seed: n, asked: map[string]uint64{}}).of)
 			m.install()
 			m.rotate()
 			if t.Failed() {
@@ -39,6 +36,32 @@ func TestFaultsOfRequests(t *testing.T) {
 			}
 		})
 	}
+}
+
+// faults fails one in twenty requests of the manager. A request has the same fault in each run with a seed, whatever the order of requests:
+// it depends on what is asked for, and on how often it was asked before.
+type faults struct {
+	seed  uint64
+	mutex sync.Mutex
+	asked map[string]uint64
+}
+
+func (f *faults) of(request apiserver.Request) apiserver.Fault {
+	if request.UserAgent != managerAgent {
+		return apiserver.Fault{}
+	}
+	info := request.Info
+	what := fmt.Sprint(info.Verb, info.APIGroup, info.Resource, info.Subresource, info.Namespace, info.Name)
+	f.mutex.Lock()
+	f.asked[what]++
+	times := f.asked[what]
+	f.mutex.Unlock()
+	h := fnv.New64a()
+	fmt.Fprint(h, what, times)
+	if r := rand.New(rand.NewPCG(f.seed, h.Sum64())); r.IntN(20) == 0 {
+		return randomFault(r)
+	}
+	return apiserver.Fault{}
 }
 
 func randomFault(r *rand.Rand) apiserver.Fault {

@@ -71,9 +71,13 @@ const managerAgent = "olm-webhook-manager"
 func (m *managed) startManager(agent string) {
 	m.running.Go(func() {
 		for m.ctx.Err() == nil {
-			if c := newManager(m.World, m.Last(), agent); c.Fill(m.ctx) == nil {
-				c.Run(m.ctx)
+			ctx, exit := context.WithCancel(m.ctx)
+			c := newManager(m.World, m.Last(), agent)
+			if c.Fill(ctx) != nil {
+				exit() // Run ends what New began
 			}
+			c.Run(ctx)
+			exit()
 			time.Sleep(time.Second)
 		}
 	})
