@@ -139,11 +139,14 @@ func isSettled(definition *unstructured.Unstructured) bool {
 	if definition.GetDeletionTimestamp() != nil {
 		return !slices.Contains(definition.GetFinalizers(), "customresourcecleanup.apiextensions.k8s.io")
 	}
-	conditions, _, _ := unstructured.NestedSlice(definition.Object, "status", "conditions")
-	for _, c := range conditions {
-		if c.(object)["type"] == "Established" {
-			return c.(object)["status"] == "True"
-		}
+	// A write of the status can remove what the controllers then add again, one after the other.
+	if names, _, _ := unstructured.NestedMap(definition.Object, "status", "acceptedNames"); names["listKind"] == nil {
+		return false
 	}
-	return false
+	return isTrue(definition, "NamesAccepted") && isTrue(definition, "Established")
+}
+
+func isTrue(definition *unstructured.Unstructured, kind string) bool {
+	conditions, _, _ := unstructured.NestedSlice(definition.Object, "status", "conditions")
+	return slices.ContainsFunc(conditions, func(c any) bool { return c.(object)["type"] == kind && c.(object)["status"] == "True" })
 }
