@@ -52,6 +52,9 @@ func New(ctx context.Context, n int, store *etcd.Store) (*Cluster, error) {
 // Server returns an API server.
 func (c *Cluster) Server(i int) *Server { return c.servers[i] }
 
+// Servers returns all API servers.
+func (c *Cluster) Servers() []*Server { return c.servers }
+
 // Last returns the API server with the highest number.
 func (c *Cluster) Last() *Server { return c.servers[len(c.servers)-1] }
 

@@ -5,6 +5,7 @@ import (
 	"io"
 	"maps"
 	"os"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -29,6 +30,9 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/robustness/apiserver"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/robustness/etcd"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/robustness/history"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/robustness/judge"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/robustness/recorder"
 )
 
 // managed is a world in which the manager runs, at the last API server.
@@ -38,7 +42,9 @@ type managed struct {
 	ctx     context.Context
 	olm     *olmclient.Client // of an administrator, at the first API server
 	written *counter
-	running sync.WaitGroup // managers
+	// recorder writes the history, which is judged at the end.
+	recorder *recorder.Recorder
+	running  sync.WaitGroup // managers
 }
 
 // run starts a world with the manager. At the end of the test it ends both.
@@ -53,19 +59,25 @@ func runWith(t *testing.T, start etcd.Snapshot, servers int, seed uint64, fault 
 	ctx, cancel := context.WithCancel(t.Context())
 	w := installtest.OrPanic(New(ctx, servers, etcd.NewStoreFrom(start), seed, usual))
 	m := &managed{T: t, World: w, ctx: ctx, written: &counter{writes: map[string]int{}}}
-	m.olm = installtest.OrPanic(olmclient.New(w.Server(0).Config(apiserver.Admin)))
-	w.Recorder, w.Fault = m.written, fault
+	author := w.Server(0).Config(apiserver.Admin)
+	author.UserAgent = authorAgent
+	m.olm = installtest.OrPanic(olmclient.New(author))
+	m.recorder = recorder.New(w.Servers(), roleOf)
+	w.Recorder, w.Observer, w.Fault = both{m.written, m.recorder}, m.recorder, fault
 	w.Log = func(err error) { t.Log("controllers:", err) }
 	m.startManager(managerAgent)
 	t.Cleanup(func() {
 		cancel()
 		m.running.Wait()
 		w.Wait()
+		for _, violation := range judge.Judge(m.recorder.History()) {
+			t.Error(violation)
+		}
 	})
 	return m
 }
 
-const managerAgent = "olm-webhook-manager"
+const managerAgent, authorAgent = "olm-webhook-manager", "author"
 
 // startManager starts a manager with a user agent of its own. One that cannot fill its caches starts again a second later, as its pod does.
 func (m *managed) startManager(agent string) {
@@ -87,7 +99,7 @@ func newManager(w *World, server *apiserver.Server, agent string) *controller.Co
 	config := server.Config(installtest.ManagerUser)
 	config.UserAgent = agent
 	set := installtest.OrPanic(clients.New(config))
-	options := controller.Options{Rollout: rollout.DefaultPolicy(), Certificates: certs.DefaultPolicy(), Workers: 4, Dial: w.Dial}
+	options := controller.Options{Rollout: rollout.DefaultPolicy(), Certificates: certs.DefaultPolicy(), Workers: 4, Dial: w.DialAs(agent)}
 	return installtest.OrPanic(controller.New(set, record.NewFakeRecorder(1000), metrics.New(prometheus.NewRegistry()), logger(), options))
 }
 
@@ -133,6 +145,24 @@ func complete(d *operatorsv1alpha1.WebhookDescription) {
 	none, path := admissionregistrationv1.SideEffectClassNone, "/validate"
 	d.SideEffects, d.WebhookPath, d.ContainerPort = &none, &path, 443
 }
+
+// roleOf returns what the clients of these tests are.
+func roleOf(userAgent string) history.Role {
+	switch {
+	case strings.HasPrefix(userAgent, managerAgent):
+		return history.Manager
+	case userAgent == authorAgent:
+		return history.Author
+	default:
+		return history.ControlPlane
+	}
+}
+
+// both are two recorders.
+type both struct{ one, other apiserver.Recorder }
+
+func (b both) Read(r apiserver.Request) { b.one.Read(r); b.other.Read(r) }
+func (b both) Write(w apiserver.Write)  { b.one.Write(w); b.other.Write(w) }
 
 // counter counts the requests of the manager.
 type counter struct {

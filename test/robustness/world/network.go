@@ -12,6 +12,15 @@ import (
 
 // Dial connects with a pod, by its address, or with a Service, by its address or name.
 func (w *World) Dial(ctx context.Context, address string) (net.Conn, error) {
+	return w.dial(ctx, "", address)
+}
+
+// DialAs does what Dial does, for a client that the Observer learns of.
+func (w *World) DialAs(client string) func(ctx context.Context, address string) (net.Conn, error) {
+	return func(ctx context.Context, address string) (net.Conn, error) { return w.dial(ctx, client, address) }
+}
+
+func (w *World) dial(ctx context.Context, as, address string) (net.Conn, error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
 		return nil, err
@@ -22,7 +31,7 @@ func (w *World) Dial(ctx context.Context, address string) (net.Conn, error) {
 	}
 	client, server := net.Pipe()
 	select {
-	case s.connections <- server:
+	case s.connections <- connection{server, as}:
 		return client, nil
 	case <-s.stopped:
 		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: fmt.Errorf("connect %s: %w", address, syscall.ECONNREFUSED)}

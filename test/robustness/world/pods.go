@@ -9,6 +9,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/robustness/history"
 )
 
 // pod is what a node knows about a pod.
@@ -19,6 +21,9 @@ type pod struct {
 	secret                        string        // mounted; empty for none
 	mounted                       string        // resourceVersion that is mounted, or soon will be
 	server                        *server       // nil until it starts
+	labels                        map[string]string
+	ready, stopped                bool
+	observed                      history.Serving
 }
 
 // runPods is the kubelets.
@@ -34,6 +39,7 @@ func (w *World) runPods(ctx context.Context) error {
 	for uid, p := range w.nodes {
 		if !exist[uid] {
 			p.stop()
+			w.observe(p)
 			delete(w.nodes, uid)
 		}
 	}
@@ -50,6 +56,8 @@ func (w *World) runPod(ctx context.Context, p *corev1.Pod) error {
 		return nil
 	}
 	w.remount(known)
+	known.ready = isReady(p) && p.DeletionTimestamp == nil
+	w.observe(known)
 	if isReady(p) || p.DeletionTimestamp != nil {
 		return nil
 	}
@@ -66,13 +74,15 @@ func (w *World) runPod(ctx context.Context, p *corev1.Pod) error {
 		})
 	}
 	_, err := w.Kube.CoreV1().Pods(p.Namespace).UpdateStatus(ctx, changed, metav1.UpdateOptions{})
+	known.ready = err == nil
+	w.observe(known)
 	return err
 }
 
 func (w *World) newPod(p *corev1.Pod) *pod {
 	w.next++
 	known := &pod{
-		uid: string(p.UID), namespace: p.Namespace, name: p.Name, address: fmt.Sprintf("10.244.%d.%d", w.next/250, w.next%250+1), created: time.Now(),
+		uid: string(p.UID), namespace: p.Namespace, name: p.Name, labels: p.Labels, address: fmt.Sprintf("10.244.%d.%d", w.next/250, w.next%250+1), created: time.Now(),
 	}
 	if w.delays.Kubelet > 0 {
 		known.lag = time.Duration(w.random.Int64N(int64(w.delays.Kubelet)))
@@ -95,7 +105,12 @@ func (w *World) start(p *pod) bool {
 	if !ok {
 		return false
 	}
-	p.mounted, p.server = version, serve(certificate)
+	asked := func(client string) {
+		if w.Observer != nil {
+			w.Observer.Asks(client, p.ref())
+		}
+	}
+	p.mounted, p.server = version, serve(certificate, asked)
 	return true
 }
 
@@ -128,6 +143,7 @@ func (w *World) remount(p *pod) {
 		if certificate, version, ok := w.mount(p); ok {
 			p.mounted = version
 			p.server.load(certificate)
+			w.observe(p)
 		}
 	})
 }
@@ -141,6 +157,7 @@ func (w *World) stopPods() {
 }
 
 func (p *pod) stop() {
+	p.stopped = true
 	if p.server != nil {
 		p.server.stop()
 	}

@@ -19,13 +19,15 @@ type server struct {
 	stopped     chan struct{}
 	once        sync.Once
 	http        *http.Server
+	asked       func(client string)
 
 	mutex       sync.Mutex
 	certificate *tls.Certificate // nil serves nothing
 }
 
-func serve(certificate *tls.Certificate) *server {
-	s := &server{connections: make(chan net.Conn), stopped: make(chan struct{}), certificate: certificate}
+// serve starts a server. asked is called when a client gets the certificate.
+func serve(certificate *tls.Certificate, asked func(client string)) *server {
+	s := &server{connections: make(chan net.Conn), stopped: make(chan struct{}), certificate: certificate, asked: asked}
 	s.http = &http.Server{
 		Handler: http.HandlerFunc(permit), ErrorLog: log.New(io.Discard, "", 0),
 		TLSConfig: &tls.Config{GetCertificate: s.current},
@@ -36,13 +38,21 @@ func serve(certificate *tls.Certificate) *server {
 
 var errNothingServed = errors.New("no certificate")
 
-func (s *server) current(*tls.ClientHelloInfo) (*tls.Certificate, error) {
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	if s.certificate == nil {
+func (s *server) current(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+	certificate := s.served()
+	if certificate == nil {
 		return nil, errNothingServed
 	}
-	return s.certificate, nil
+	if c, known := hello.Conn.(connection); known && c.client != "" {
+		s.asked(c.client)
+	}
+	return certificate, nil
+}
+
+func (s *server) served() *tls.Certificate {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	return s.certificate
 }
 
 func (s *server) load(certificate *tls.Certificate) {

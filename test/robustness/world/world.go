@@ -31,6 +31,8 @@ type World struct {
 	Kube kubernetes.Interface // of an administrator, at the first API server
 	// Log gets what the controllers could not do, and retry.
 	Log func(error)
+	// Observer, if not nil, learns what pods serve. It is set before there are pods.
+	Observer Observer
 
 	delays  Delays
 	random  *rand.Rand

@@ -1,0 +1,100 @@
+// Package recorder writes the history of a simulated cluster.
+package recorder
+
+import (
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/robustness/apiserver"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/robustness/etcd"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/robustness/history"
+)
+
+// Recorder observes a cluster: its API servers, and by world.Observer its pods. Its methods may be called concurrently: the order of the events is that of the calls.
+type Recorder struct {
+	// Role returns what a client is, by its user agent.
+	Role func(userAgent string) history.Role
+
+	mutex sync.Mutex
+	h     history.History
+}
+
+// New returns a recorder of what API servers observe from now on. Their cluster has to call its other methods.
+func New(servers []*apiserver.Server, role func(userAgent string) history.Role) *Recorder {
+	r := &Recorder{Role: role, h: history.History{Clients: map[string]history.Role{}}}
+	for _, s := range servers {
+		s.View().OnDeliver(func(c etcd.Change) { r.view(s.Name, c) })
+	}
+	return r
+}
+
+// History returns what was recorded so far.
+func (r *Recorder) History() history.History {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	return history.History{Clients: r.h.Clients, Events: append([]history.Event(nil), r.h.Events...)}
+}
+
+func (r *Recorder) add(e history.Event) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	e.At = time.Now()
+	r.h.Events = append(r.h.Events, e)
+}
+
+func (r *Recorder) client(userAgent string) string {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	r.h.Clients[userAgent] = r.Role(userAgent)
+	return userAgent
+}
+
+// Write implements apiserver.Recorder.
+func (r *Recorder) Write(w apiserver.Write) {
+	before, errBefore := apiserver.Decode(w.Before)
+	after, errAfter := apiserver.Decode(w.After)
+	if errBefore != nil || errAfter != nil {
+		return // it is no object
+	}
+	written := history.Write{Client: r.client(w.UserAgent), Verb: w.Info.Verb, Revision: w.Revision}
+	if before != nil {
+		written.Object, written.Before = refOf(before), before.Object
+	}
+	if after != nil {
+		written.Object, written.After = refOf(after), after.Object
+	}
+	r.add(history.Event{Write: &written})
+}
+
+// Read implements apiserver.Recorder.
+func (r *Recorder) Read(q apiserver.Request) {
+	kind, known := kinds[q.Info.Resource]
+	if !known || q.Info.Verb != "get" && q.Info.Verb != "list" {
+		return
+	}
+	object := history.Ref{Kind: kind, Namespace: q.Info.Namespace, Name: q.Info.Name}
+	r.add(history.Event{Read: &history.Read{Client: r.client(q.UserAgent), Object: object, Live: q.Live()}})
+}
+
+// kinds are those whose reads matter to the judge, by resource.
+var kinds = map[string]string{"pods": "Pod", "secrets": "Secret"}
+
+func (r *Recorder) view(server string, c etcd.Change) {
+	if object, err := apiserver.Decode(c.After); err == nil && object != nil {
+		r.add(history.Event{View: &history.View{APIServer: server, Object: refOf(object), Revision: c.Revision}})
+	}
+}
+
+// Serves implements world.Observer.
+func (r *Recorder) Serves(s history.Serving) { r.add(history.Event{Serving: &s}) }
+
+// Asks implements world.Observer.
+func (r *Recorder) Asks(client string, pod history.Ref) {
+	r.add(history.Event{Handshake: &history.Handshake{Client: r.client(client), Pod: pod, Verified: true}})
+}
+
+func refOf(o *unstructured.Unstructured) history.Ref {
+	return history.Ref{Kind: o.GetKind(), Namespace: o.GetNamespace(), Name: o.GetName(), UID: string(o.GetUID())}
+}
