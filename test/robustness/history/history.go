@@ -91,16 +91,11 @@ type View struct {
 	Revision  int64  `json:"revision"`
 }
 
-// Serving is the moment from which a pod serves a certificate on a port of a Service; without a certificate, it does not
-// serve any more.
+// Serving is the moment from which a pod serves a certificate; without one, it does not serve any more.
 type Serving struct {
 	Pod Ref `json:"pod"`
-	// Services are those that select the pod.
-	Services []Ref `json:"services"`
 	// Certificate is the chain that it sends, in PEM.
 	Certificate string `json:"certificate,omitempty"`
-	// Ready is set if an API server may choose the pod.
-	Ready bool `json:"ready,omitempty"`
 }
 
 // Handshake is a connection of the manager to a pod that verified the certificate of the pod, or did not.

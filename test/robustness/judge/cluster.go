@@ -23,9 +23,11 @@ type cluster struct {
 	created map[string]bool
 	// owners are the uids of the ClusterServiceVersions that existed.
 	owners map[string]bool
+	// endpoints are the pods to which API servers send calls of a Service, by EndpointSlice.
+	endpoints map[history.Ref]endpoints
 	// pods are those that serve, by reference.
 	pods map[history.Ref]served
-	// reads are the latest live reads of each client.
+	// reads are the latest live reads of managers.
 	reads map[reading]time.Time
 	// conditions are those that hold, by id; ended are those that held.
 	conditions map[string]holding
@@ -44,10 +46,7 @@ type served struct {
 	verified bool
 }
 
-type reading struct {
-	client          string
-	kind, namespace string
-}
+type reading struct{ kind, namespace string }
 
 type holding struct {
 	history.Condition
@@ -63,7 +62,7 @@ func newCluster(clients map[string]history.Role) *cluster {
 	return &cluster{
 		clients: clients, objects: map[history.Ref]history.Object{}, managed: map[history.Ref]bool{},
 		revisions: map[history.Ref]map[int64]history.Object{}, views: map[string]map[history.Ref]int64{},
-		created: map[string]bool{}, owners: map[string]bool{}, pods: map[history.Ref]served{}, reads: map[reading]time.Time{},
+		created: map[string]bool{}, owners: map[string]bool{}, endpoints: map[history.Ref]endpoints{}, pods: map[history.Ref]served{}, reads: map[reading]time.Time{},
 		conditions: map[string]holding{}, told: map[history.Ref]told{}, repairs: map[history.Ref][]time.Time{}, authored: map[string]time.Time{},
 	}
 }
@@ -75,8 +74,8 @@ func (c *cluster) apply(e history.Event) {
 	switch {
 	case e.Write != nil:
 		c.applyWrite(e.At, *e.Write)
-	case e.Read != nil && e.Read.Live:
-		c.reads[reading{e.Read.Client, e.Read.Object.Kind, e.Read.Object.Namespace}] = e.At
+	case e.Read != nil && e.Read.Live && c.is(e.Read.Client, history.Manager):
+		c.reads[reading{e.Read.Object.Kind, e.Read.Object.Namespace}] = e.At
 	case e.View != nil:
 		c.see(*e.View)
 	case e.Serving != nil:
@@ -98,6 +97,7 @@ func (c *cluster) applyWrite(at time.Time, w history.Write) {
 	if w.After == nil {
 		delete(c.objects, key)
 		delete(c.managed, key)
+		delete(c.endpoints, key)
 		delete(c.revisions, key)
 	} else {
 		c.objects[key] = w.After
@@ -106,6 +106,9 @@ func (c *cluster) applyWrite(at time.Time, w history.Write) {
 			c.revisions[key] = map[int64]history.Object{}
 		}
 		c.revisions[key][w.Revision] = w.After
+	}
+	if w.Object.Kind == "EndpointSlice" && w.After != nil {
+		c.endpoints[key] = endpointsOf(w.After)
 	}
 	switch {
 	case w.Object.Kind == "ClusterServiceVersion":
@@ -173,14 +176,4 @@ func (c *cluster) used(key history.Ref) map[string]history.Object {
 	}
 	maps.DeleteFunc(all, func(_ string, o history.Object) bool { return o == nil })
 	return all
-}
-
-// serving returns the pods that a call of a Service may reach, by name.
-func (c *cluster) serving(service history.Ref) []served {
-	pods := slices.Collect(maps.Values(c.pods))
-	pods = slices.DeleteFunc(pods, func(p served) bool {
-		return !p.Ready || !slices.ContainsFunc(p.Services, func(s history.Ref) bool { return s.Key() == service.Key() })
-	})
-	slices.SortFunc(pods, func(a, b served) int { return compareRefs(a.Pod, b.Pod) })
-	return pods
 }

@@ -19,9 +19,9 @@ func TestRegistersAfterProof(t *testing.T) {
 	stories{
 		"each ready pod was dialled": {installed(c), nil},
 		"no pod serves":              {tell().writes("manager", "create", configured, nil, hook(c)), []string{"I1"}},
-		"no handshake":               {tell().serves(c.leaf()).writes("manager", "create", configured, nil, hook(c)), []string{"I1"}},
-		"a handshake before the pod served this certificate": {tell().serves(other.leaf()).dials().serves(c.leaf()).writes("manager", "create", configured, nil, hook(c)), []string{"I1"}},
-		"a pod serves another certificate":                   {tell().serves(other.leaf()).dials().writes("manager", "create", configured, nil, hook(c)), []string{"I1", "I2"}},
+		"no handshake":               {tell().lists(true).serves(c.leaf()).writes("manager", "create", configured, nil, hook(c)), []string{"I1"}},
+		"a handshake before the pod served this certificate": {tell().lists(true).serves(other.leaf()).dials().serves(c.leaf()).writes("manager", "create", configured, nil, hook(c)), []string{"I1"}},
+		"a pod serves another certificate":                   {tell().lists(true).serves(other.leaf()).dials().writes("manager", "create", configured, nil, hook(c)), []string{"I1", "I2"}},
 		"another client registers it":                        {tell().writes("gitops", "create", configured, nil, hook(c)), nil},
 		"all namespaces of the scope have the label":         {scoped(history.Object{"scope": "a"}), nil},
 		"a namespace of the scope lacks the label":           {scoped(history.Object{}), []string{"I1"}},
@@ -34,16 +34,16 @@ func TestTrustsPods(t *testing.T) {
 		"trust first":           {installed(c).writes("manager", "patch", configured, hook(c), hook(c.and(next))).serves(next.leaf()), nil},
 		"the certificate first": {installed(c).serves(next.leaf()), []string{"I2"}},
 		"an API server that uses the earlier trust": {
-			installed(c).sees("a", configured, 2).writes("manager", "patch", configured, hook(c), hook(c.and(next))).serves(next.leaf()), []string{"I2"},
+			installed(c).sees("a", configured, 3).writes("manager", "patch", configured, hook(c), hook(c.and(next))).serves(next.leaf()), []string{"I2"},
 		},
 		"each API server uses the new trust": {
-			installed(c).sees("a", configured, 2).writes("manager", "patch", configured, hook(c), hook(c.and(next))).sees("a", configured, 3).serves(next.leaf()), nil,
+			installed(c).sees("a", configured, 3).writes("manager", "patch", configured, hook(c), hook(c.and(next))).sees("a", configured, 4).serves(next.leaf()), nil,
 		},
 		"the old CA is removed while a pod serves under it": {
 			installed(c.and(next)).readsLive("Pod").writes("manager", "patch", configured, hook(c.and(next)), hook(next)), []string{"I2"},
 		},
 		"a pod that is not ready": {
-			installed(c).then(history.Event{Serving: &history.Serving{Pod: pod, Services: []history.Ref{service}, Certificate: next.leaf()}}), nil,
+			installed(c).lists(false).serves(next.leaf()), nil,
 		},
 		"an outage of the pod":    {installed(c).condition(history.Outage, true, pod).serves(next.leaf()), nil},
 		"an outage that is over":  {installed(c).condition(history.Outage, true, pod).condition(history.Outage, false).waits(time.Second).serves(next.leaf()), []string{"I2"}},

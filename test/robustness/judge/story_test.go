@@ -59,7 +59,15 @@ func (s *story) writes(client, verb string, ref history.Ref, before, after histo
 }
 
 func (s *story) serves(certificate string) *story {
-	return s.then(history.Event{Serving: &history.Serving{Pod: pod, Services: []history.Ref{service}, Certificate: certificate, Ready: true}})
+	return s.then(history.Event{Serving: &history.Serving{Pod: pod, Certificate: certificate}})
+}
+
+// lists writes the EndpointSlice of the Service.
+func (s *story) lists(ready bool) *story {
+	return s.writes("kubelet", "update", history.Ref{Kind: "EndpointSlice", Namespace: "operators", Name: "hook-1"}, nil, history.Object{
+		"metadata":  history.Object{"namespace": "operators", "labels": history.Object{"kubernetes.io/service-name": service.Name}},
+		"endpoints": []any{history.Object{"targetRef": history.Object{"kind": "Pod", "name": pod.Name}, "conditions": history.Object{"ready": ready}}},
+	})
 }
 
 func (s *story) dials() *story {
@@ -91,7 +99,7 @@ func (s *story) condition(kind history.ConditionKind, begin bool, objects ...his
 
 // installed is a webhook that was registered as it should be.
 func installed(c ca) *story {
-	return tell().writes("author", "create", csv, nil, history.Object{}).serves(c.leaf()).dials().writes("manager", "create", configured, nil, hook(c))
+	return tell().writes("author", "create", csv, nil, history.Object{}).lists(true).serves(c.leaf()).dials().writes("manager", "create", configured, nil, hook(c))
 }
 
 // hook is a configuration with one webhook. A change alters it.

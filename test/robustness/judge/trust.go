@@ -100,25 +100,25 @@ func (c *cluster) trustsEach(r registration, server string, at time.Time, report
 // liveFor is how old a live read may be.
 const liveFor = 10 * time.Second
 
-// restsOnLiveReads is I3.
+// restsOnLiveReads is I3. A manager may complete what another one decided: the reads of all of them count.
 func restsOnLiveReads(c *cluster, e history.Event, report reporter) {
 	w := e.Write
 	if w == nil || w.Before == nil || w.After == nil || !c.is(w.Client, history.Manager) {
 		return
 	}
 	read := func(kind, namespace string) bool {
-		at, ever := c.reads[reading{w.Client, kind, namespace}]
-		all, everywhere := c.reads[reading{w.Client, kind, ""}]
+		at, ever := c.reads[reading{kind, namespace}]
+		all, everywhere := c.reads[reading{kind, ""}]
 		return ever && e.At.Sub(at) <= liveFor || everywhere && e.At.Sub(all) <= liveFor
 	}
 	for _, r := range registrationsOf(w.Object, w.After) {
 		before, existed := find(registrationsOf(w.Object, w.Before), r.webhook)
 		if existed && len(removed(before.caBundle, r.caBundle)) > 0 && !read("Pod", r.service.Namespace) {
-			report(w.Object, "a CA of %s is removed, and %s has not read the pods within %s", cmp.Or(r.webhook, r.service.Name), w.Client, liveFor)
+			report(w.Object, "a CA of %s is removed, and no manager has read the pods within %s", cmp.Or(r.webhook, r.service.Name), liveFor)
 		}
 	}
 	if w.Object.Kind == "Secret" && dataOf(w.Before)["tls.crt"] != dataOf(w.After)["tls.crt"] && !read("Secret", w.Object.Namespace) {
-		report(w.Object, "pods get another certificate, and %s has not read the Secret within %s", w.Client, liveFor)
+		report(w.Object, "pods get another certificate, and no manager has read the Secret within %s", liveFor)
 	}
 }
 

@@ -38,18 +38,24 @@ var usual = Delays{Start: 2 * time.Second, Kubelet: time.Minute, Reload: time.Se
 func TestInstallAndRotate(t *testing.T) {
 	start := Defined(t, root)
 	for name, test := range map[string]struct {
-		servers int
-		lag     time.Duration
+		servers  int
+		lag      time.Duration // of the manager's API server
+		other    time.Duration // of the first API server
+		violates []string
 	}{
 		"one API server":        {servers: 1},
 		"a late API server":     {servers: 2, lag: 2 * time.Second},
 		"three API servers":     {servers: 3},
 		"the manager's is late": {servers: 1, lag: 500 * time.Millisecond},
+		// Here the manager cannot ask API servers, because no EndpointSlice lists them: it waits for the settle time.
+		"an API server that is later than the settle time": {servers: 2, other: 5 * time.Minute, violates: []string{"I2"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			began := time.Now()
 			synctest.Test(t, func(t *testing.T) {
 				m := run(t, start, test.servers)
+				m.violates = test.violates
+				m.Server(0).View().SetLag(test.other)
 				m.Last().View().SetLag(test.lag)
 				m.install()
 				m.rotate()

@@ -113,7 +113,7 @@ func TestCrashes(t *testing.T) {
 			m.running.Go(func() {
 				select {
 				case <-crashed:
-					m.startManager("successor")
+					m.startManager(successorAgent)
 				case <-m.ctx.Done():
 				}
 			})

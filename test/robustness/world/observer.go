@@ -1,15 +1,9 @@
 package world
 
 import (
-	"cmp"
 	"crypto/tls"
 	"encoding/pem"
 	"net"
-	"reflect"
-	"slices"
-
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/robustness/history"
 )
@@ -26,8 +20,8 @@ func (w *World) observe(p *pod) {
 	if w.Observer == nil {
 		return
 	}
-	now := history.Serving{Pod: p.ref(), Services: w.servicesOf(p), Certificate: p.certificate(), Ready: p.ready}
-	if !reflect.DeepEqual(now, p.observed) {
+	now := history.Serving{Pod: p.ref(), Certificate: p.certificate()}
+	if now != p.observed {
 		p.observed = now
 		w.Observer.Serves(now)
 	}
@@ -53,21 +47,6 @@ func chainOf(certificate *tls.Certificate) string {
 		text = append(text, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})...)
 	}
 	return string(text)
-}
-
-func (w *World) servicesOf(p *pod) []history.Ref {
-	var all []history.Ref
-	for _, s := range list(w.objects.services) {
-		if s.Namespace == p.namespace && selects(s, p.labels) {
-			all = append(all, history.Ref{Kind: "Service", Namespace: s.Namespace, Name: s.Name})
-		}
-	}
-	slices.SortFunc(all, func(a, b history.Ref) int { return cmp.Compare(a.Name, b.Name) })
-	return all
-}
-
-func selects(s *corev1.Service, pod map[string]string) bool {
-	return len(s.Spec.Selector) > 0 && labels.SelectorFromSet(s.Spec.Selector).Matches(labels.Set(pod))
 }
 
 // connection is the end of a connection that a pod has. It knows the client.

@@ -21,8 +21,7 @@ type pod struct {
 	secret                        string        // mounted; empty for none
 	mounted                       string        // resourceVersion that is mounted, or soon will be
 	server                        *server       // nil until it starts
-	labels                        map[string]string
-	ready, stopped                bool
+	stopped                       bool
 	observed                      history.Serving
 }
 
@@ -56,7 +55,6 @@ func (w *World) runPod(ctx context.Context, p *corev1.Pod) error {
 		return nil
 	}
 	w.remount(known)
-	known.ready = isReady(p) && p.DeletionTimestamp == nil
 	w.observe(known)
 	if isReady(p) || p.DeletionTimestamp != nil {
 		return nil
@@ -74,15 +72,13 @@ func (w *World) runPod(ctx context.Context, p *corev1.Pod) error {
 		})
 	}
 	_, err := w.Kube.CoreV1().Pods(p.Namespace).UpdateStatus(ctx, changed, metav1.UpdateOptions{})
-	known.ready = err == nil
-	w.observe(known)
 	return err
 }
 
 func (w *World) newPod(p *corev1.Pod) *pod {
 	w.next++
 	known := &pod{
-		uid: string(p.UID), namespace: p.Namespace, name: p.Name, labels: p.Labels, address: fmt.Sprintf("10.244.%d.%d", w.next/250, w.next%250+1), created: time.Now(),
+		uid: string(p.UID), namespace: p.Namespace, name: p.Name, address: fmt.Sprintf("10.244.%d.%d", w.next/250, w.next%250+1), created: time.Now(),
 	}
 	if w.delays.Kubelet > 0 {
 		known.lag = time.Duration(w.random.Int64N(int64(w.delays.Kubelet)))
