@@ -11,8 +11,6 @@ type view struct {
 	lag     time.Duration
 	held    bool
 	streams map[*stream]struct{}
-	// delivered, if not nil, observes what the watches show, under the locks of the store and of the view.
-	delivered func(Change)
 }
 
 func newView() view { return view{streams: map[*stream]struct{}{}} }
@@ -23,13 +21,6 @@ func (c *Client) SetLag(lag time.Duration) {
 	defer c.view.mutex.Unlock()
 	c.view.lag = lag
 	c.view.wakeAll()
-}
-
-// OnDeliver calls a function with each change that a watch of the client shows, at that time. It must not use the store.
-func (c *Client) OnDeliver(do func(Change)) {
-	c.view.mutex.Lock()
-	defer c.view.mutex.Unlock()
-	c.view.delivered = do
 }
 
 // Hold stops the events of all watches of the client until Release.

@@ -137,9 +137,6 @@ func (s *stream) news(store *Store, lag time.Duration) (*clientv3.WatchResponse,
 		}
 		if change.Key >= s.start && change.Key < s.end {
 			s.next++
-			if s.client.view.delivered != nil {
-				s.client.view.delivered(change)
-			}
 			return &clientv3.WatchResponse{Header: header(change.Revision), Events: []*clientv3.Event{event(change)}}, 0
 		}
 	}

@@ -84,7 +84,8 @@ type Read struct {
 	Live bool `json:"live"`
 }
 
-// View is the moment from which an API server uses a revision of an object for its decisions.
+// View is the moment from which an API server uses a revision of an object for its decisions; with revision 0, it does not
+// use the object any more.
 type View struct {
 	APIServer string `json:"apiServer"`
 	Object    Ref    `json:"object"`

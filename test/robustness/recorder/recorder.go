@@ -8,11 +8,10 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/robustness/apiserver"
-	"github.com/olm-webhook-manager/olm-webhook-manager/test/robustness/etcd"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/robustness/history"
 )
 
-// Recorder observes a cluster: its API servers, and by world.Observer its pods. Its methods may be called concurrently: the order of the events is that of the calls.
+// Recorder observes a cluster: the requests of its API servers, and what world.Observer shows. Its methods may be called concurrently: the order of the events is that of the calls.
 type Recorder struct {
 	// Role returns what a client is, by its user agent.
 	Role func(userAgent string) history.Role
@@ -21,13 +20,9 @@ type Recorder struct {
 	h     history.History
 }
 
-// New returns a recorder of what API servers observe from now on. Their cluster has to call its other methods.
-func New(servers []*apiserver.Server, role func(userAgent string) history.Role) *Recorder {
-	r := &Recorder{Role: role, h: history.History{Clients: map[string]history.Role{}}}
-	for _, s := range servers {
-		s.View().OnDeliver(func(c etcd.Change) { r.view(s.Name, c) })
-	}
-	return r
+// New returns a recorder.
+func New(role func(userAgent string) history.Role) *Recorder {
+	return &Recorder{Role: role, h: history.History{Clients: map[string]history.Role{}}}
 }
 
 // History returns what was recorded so far.
@@ -81,11 +76,8 @@ func (r *Recorder) Read(q apiserver.Request) {
 // kinds are those whose reads matter to the judge, by resource.
 var kinds = map[string]string{"pods": "Pod", "secrets": "Secret"}
 
-func (r *Recorder) view(server string, c etcd.Change) {
-	if object, err := apiserver.Decode(c.After); err == nil && object != nil {
-		r.add(history.Event{View: &history.View{APIServer: server, Object: refOf(object), Revision: c.Revision}})
-	}
-}
+// Uses implements world.Observer.
+func (r *Recorder) Uses(v history.View) { r.add(history.Event{View: &v}) }
 
 // Serves implements world.Observer.
 func (r *Recorder) Serves(s history.Serving) { r.add(history.Event{Serving: &s}) }

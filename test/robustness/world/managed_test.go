@@ -64,7 +64,7 @@ func runWith(t *testing.T, start etcd.Snapshot, servers int, seed uint64, fault 
 	author := w.Server(0).Config(apiserver.Admin)
 	author.UserAgent = authorAgent
 	m.olm = installtest.OrPanic(olmclient.New(author))
-	m.recorder = recorder.New(w.Servers(), roleOf)
+	m.recorder = recorder.New(roleOf)
 	w.Recorder, w.Observer, w.Fault = both{m.written, m.recorder}, m.recorder, fault
 	w.Log = func(err error) { t.Log("controllers:", err) }
 	m.startManager(managerAgent)

@@ -8,8 +8,10 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/robustness/history"
 )
 
-// Observer learns what pods serve, and who connects with them. Its methods must not use the world.
+// Observer learns what pods serve, who connects with them, and which registrations API servers use. Its methods must not
+// use the world.
 type Observer interface {
+	Uses(history.View)
 	Serves(history.Serving)
 	// Asks is called when a client has got the certificate of a pod.
 	Asks(client string, pod history.Ref)

@@ -64,6 +64,11 @@ func New(ctx context.Context, n int, store *etcd.Store, seed uint64, delays Dela
 	if err != nil {
 		return nil, err
 	}
+	for _, server := range cluster.Servers() {
+		if err := w.watchRegistrations(ctx, server); err != nil {
+			return nil, err
+		}
+	}
 	w.running.Go(func() { w.run(ctx, factory) })
 	return w, cluster.Ready(ctx)
 }
