@@ -44,6 +44,8 @@ type served struct {
 	history.Serving
 	// verified is set if the manager has verified this certificate of the pod.
 	verified bool
+	// listed is since when an EndpointSlice lists the pod as ready. Only cluster.serving sets it.
+	listed time.Time
 }
 
 type reading struct{ kind, namespace string }
@@ -108,7 +110,7 @@ func (c *cluster) applyWrite(at time.Time, w history.Write) {
 		c.revisions[key][w.Revision] = w.After
 	}
 	if w.Object.Kind == "EndpointSlice" && w.After != nil {
-		c.endpoints[key] = endpointsOf(w.After)
+		c.endpoints[key] = endpointsOf(w.After, c.endpoints[key], at)
 	}
 	switch {
 	case w.Object.Kind == "ClusterServiceVersion":
@@ -138,7 +140,7 @@ func (c *cluster) applyServing(s history.Serving) {
 		return
 	}
 	before := c.pods[s.Pod.Key()]
-	c.pods[s.Pod.Key()] = served{s, before.verified && before.Certificate == s.Certificate}
+	c.pods[s.Pod.Key()] = served{Serving: s, verified: before.verified && before.Certificate == s.Certificate}
 }
 
 func (c *cluster) applyCondition(at time.Time, condition history.Condition) {

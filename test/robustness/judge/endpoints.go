@@ -2,27 +2,32 @@ package judge
 
 import (
 	"slices"
+	"time"
 
 	discoveryv1 "k8s.io/api/discovery/v1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/robustness/history"
 )
 
-// endpoints are the ready pods of one EndpointSlice.
+// endpoints are the ready pods of one EndpointSlice, with the time since which it lists them.
 type endpoints struct {
 	service history.Ref
-	pods    []history.Ref
+	pods    map[history.Ref]time.Time
 }
 
-func endpointsOf(content history.Object) endpoints {
+func endpointsOf(content history.Object, before endpoints, now time.Time) endpoints {
 	var slice discoveryv1.EndpointSlice
 	if !into(content, &slice) {
 		return endpoints{}
 	}
-	found := endpoints{service: history.Ref{Kind: "Service", Namespace: slice.Namespace, Name: slice.Labels[discoveryv1.LabelServiceName]}}
+	found := endpoints{pods: map[history.Ref]time.Time{}, service: history.Ref{Kind: "Service", Namespace: slice.Namespace, Name: slice.Labels[discoveryv1.LabelServiceName]}}
 	for _, e := range slice.Endpoints {
 		if ready := e.Conditions.Ready; e.TargetRef != nil && (ready == nil || *ready) {
-			found.pods = append(found.pods, history.Ref{Kind: "Pod", Namespace: slice.Namespace, Name: e.TargetRef.Name})
+			pod := history.Ref{Kind: "Pod", Namespace: slice.Namespace, Name: e.TargetRef.Name}
+			found.pods[pod] = now
+			if since, listed := before.pods[pod]; listed {
+				found.pods[pod] = since
+			}
 		}
 	}
 	return found
@@ -35,8 +40,9 @@ func (c *cluster) serving(service history.Ref) []served {
 		if e.service != service.Key() {
 			continue
 		}
-		for _, name := range e.pods {
+		for name, since := range e.pods {
 			if p, serves := c.pods[name]; serves {
+				p.listed = since
 				all = append(all, p)
 			}
 		}

@@ -17,10 +17,11 @@ func TestRegistersAfterProof(t *testing.T) {
 			writes("manager", "create", history.Ref{Kind: "ValidatingWebhookConfiguration", Name: "scoped"}, nil, hook(c, selects))
 	}
 	stories{
-		"each ready pod was dialled": {installed(c), nil},
-		"no pod serves":              {tell().writes("manager", "create", configured, nil, hook(c)), []string{"I1"}},
-		"no handshake":               {tell().lists(true).serves(c.leaf()).writes("manager", "create", configured, nil, hook(c)), []string{"I1"}},
-		"a handshake before the pod served this certificate": {tell().lists(true).serves(other.leaf()).dials().serves(c.leaf()).writes("manager", "create", configured, nil, hook(c)), []string{"I1"}},
+		"each ready pod was dialled":                         {installed(c), nil},
+		"no pod serves":                                      {tell().writes("manager", "create", configured, nil, hook(c)), []string{"I1"}},
+		"no handshake":                                       {tell().lists(true).serves(c.leaf()).waits(time.Minute).writes("manager", "create", configured, nil, hook(c)), []string{"I1"}},
+		"an endpoint that has just been added":               {tell().lists(true).serves(c.leaf()).writes("manager", "create", configured, nil, hook(c)), nil},
+		"a handshake before the pod served this certificate": {tell().lists(true).serves(other.leaf()).dials().serves(c.leaf()).waits(time.Minute).writes("manager", "create", configured, nil, hook(c)), []string{"I1"}},
 		"a pod serves another certificate":                   {tell().lists(true).serves(other.leaf()).dials().writes("manager", "create", configured, nil, hook(c)), []string{"I1", "I2"}},
 		"another client registers it":                        {tell().writes("gitops", "create", configured, nil, hook(c)), nil},
 		"all namespaces of the scope have the label":         {scoped(history.Object{"scope": "a"}), nil},

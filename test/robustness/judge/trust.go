@@ -12,6 +12,10 @@ import (
 
 type reporter = func(object history.Ref, format string, args ...any)
 
+// learns is how long the manager may not know of a new endpoint. Endpoints that are added after a registration are called
+// without a handshake, too.
+const learns = 5 * time.Second
+
 // registersAfterProof is I1.
 func registersAfterProof(c *cluster, e history.Event, report reporter) {
 	w := e.Write
@@ -30,7 +34,7 @@ func registersAfterProof(c *cluster, e history.Event, report reporter) {
 		for _, p := range pods {
 			if err := verify(r.caBundle, p.Certificate, r.service, e.At); err != nil {
 				report(r.object, "%s is registered, and %s serves another certificate: %v", cmp.Or(r.webhook, r.service.Name), p.Pod, err)
-			} else if !p.verified {
+			} else if !p.verified && e.At.Sub(p.listed) > learns {
 				report(r.object, "%s is registered without a handshake with %s", cmp.Or(r.webhook, r.service.Name), p.Pod)
 			}
 		}
