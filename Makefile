@@ -109,7 +109,7 @@ unit: ## Run the tests that need nothing but Go
 	go test -C test/olm ./catalog
 	go test -C test/gitops .
 	go test -C test/chart .
-	go test -C test/robustness ./etcd ./apiserver ./actors ./world
+	go test -C test/robustness ./etcd ./history ./judge ./apiserver ./actors ./campaign
 	go test -C hack/tools/words .
 	go test -C hack/release .
 
@@ -173,6 +173,13 @@ campaign: programs ## Run what the ordinary run shortens: 1000 simulated cluster
 	go test -count=1 -timeout=2h ./pkg/certs -seeds 1000
 	go test -count=1 -timeout=1h ./test/integration -run 'TestManagersThatDieAtEachWrite|TestCrash' -all-writes
 	./hack/e2e.sh -run TestRotationUnderLoad -all-losses
+
+SEED ?= 1
+RUNS ?= 100
+
+.PHONY: robustness
+robustness: ## Run the manager in RUNS simulated clusters (100), from SEED (1) on, in virtual time, and judge each run
+	go test -C test/robustness -count=1 -timeout=24h -v ./campaign -run '^TestCampaign$$' -seed $(SEED) -runs $(RUNS)
 
 .PHONY: crashes
 crashes: programs ## End the commands and the manager of a takeover after each single write, each time from the first state

@@ -45,8 +45,8 @@ func newDefinitions(s *Server) (*definitions, error) {
 	d.lister, d.synced = informer.Lister(), informer.Informer().HasSynced
 	v1 := client.ApiextensionsV1()
 	establishing := establish.NewEstablishingController(informer, v1)
-	dialed := webhookDialer{s.cluster}
-	handler, err := crdapiserver.NewCustomResourceDefinitionHandler(nil, nil, informer, http.HandlerFunc(notFoundPage), custom{s}, namespaceCheck{},
+	dialed := webhookDialer{s}
+	handler, err := crdapiserver.NewCustomResourceDefinitionHandler(nil, nil, informer, http.HandlerFunc(notFoundPage), custom{s}, plugins{},
 		establishing, dialed, dialed.wrap, s.cluster.size, authority{}, requestTimeout, shortestWatch, handlers.metaModels, largestBody)
 	if err != nil {
 		return nil, err

@@ -19,8 +19,8 @@
 // # What differs
 //
 //   - The kinds are those in kinds.go and rbac.go, in version v1, and custom resources. There is no discovery with aggregation and no OpenAPI.
-//   - Of the admission plugins there is NamespaceLifecycle. Admission webhooks are not called, and there are no admission policies.
-//   - The API server calls conversion webhooks through Cluster.Dial. It does not proxy to the API servers of APIServices.
+//   - Of the admission plugins there are NamespaceLifecycle and the two that call webhooks. There are no admission policies.
+//   - The API server calls webhooks through Cluster.Dial. It does not proxy to the API servers of APIServices.
 //   - The controllers of the API server that write objects of their own do not run: there are no predefined roles, no Namespaces, no
 //     Service kubernetes, no APIServices.
 //   - Addresses and node ports of Services are never exhausted, and two Services can request the same one.

@@ -141,6 +141,8 @@ func (r *recorder) Read(request Request) {
 	r.reads = append(r.reads, request)
 }
 
+func (r *recorder) Call(Call) {}
+
 func (r *recorder) Write(w Write) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()

@@ -135,6 +135,6 @@ func (i groupInfo) version(group string, s storages) *endpoints.APIGroupVersion 
 		Convertor: i.Scheme, ConvertabilityChecker: i.Scheme, Defaulter: i.Scheme,
 		Namer: runtime.Namer(meta.NewAccessor()), UnsafeConvertor: runtime.UnsafeObjectConvertor(i.Scheme), TypeConverter: i.converter,
 		EquivalentResourceRegistry: runtime.NewEquivalentResourceRegistry(),
-		Authorizer:                 authority{}, Admit: namespaceCheck{}, MinRequestTimeout: shortestWatch, MaxRequestBodyBytes: largestBody,
+		Authorizer:                 authority{}, Admit: plugins{}, MinRequestTimeout: shortestWatch, MaxRequestBodyBytes: largestBody,
 	}
 }

@@ -14,6 +14,8 @@ import (
 type Recorder interface {
 	Read(Request)
 	Write(Write)
+	// Call is called after the answer.
+	Call(Call)
 }
 
 // Write is one change of an object in etcd. Decode returns the object before and after it.

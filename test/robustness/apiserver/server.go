@@ -58,11 +58,10 @@ func (c *Cluster) Servers() []*Server { return c.servers }
 // Last returns the API server with the highest number.
 func (c *Cluster) Last() *Server { return c.servers[len(c.servers)-1] }
 
-// Ready returns when all API servers know which custom resources they serve, as kube-apiserver's readyz. Before, they answer 503 about
-// custom resources.
+// Ready returns when all API servers know which custom resources they serve and which webhooks are registered, as kube-apiserver's readyz.
 func (c *Cluster) Ready(ctx context.Context) error {
 	return wait.PollUntilContextCancel(ctx, 10*time.Millisecond, true, func(context.Context) (bool, error) {
-		return !slices.ContainsFunc(c.servers, func(s *Server) bool { return !s.definitions.synced() }), nil
+		return !slices.ContainsFunc(c.servers, func(s *Server) bool { return !s.definitions.synced() || !s.webhooks.synced() }), nil
 	})
 }
 
@@ -77,6 +76,7 @@ type Server struct {
 	ctx         context.Context //nolint:containedctx // the life of the cluster, with this API server in it
 	etcd        *etcd.Client
 	definitions *definitions
+	webhooks    *webhooks
 	watches     watches
 	storages    storageSet
 }
@@ -86,7 +86,10 @@ func newServer(c *Cluster, name string) (*Server, error) {
 	s.ctx = withServer(c.ctx, s)
 	s.storages.server = s
 	var err error
-	s.definitions, err = newDefinitions(s)
+	if s.definitions, err = newDefinitions(s); err != nil {
+		return nil, err
+	}
+	s.webhooks, err = newWebhooks(s)
 	return s, err
 }
 
@@ -96,8 +99,9 @@ func (s *Server) View() *etcd.Client { return s.etcd }
 // CutWatches ends all watches of clients at this API server.
 func (s *Server) CutWatches() { s.watches.cut() }
 
-// run serves the definitions of custom resources until the end of the context.
+// run serves custom resources and calls webhooks until the end of the context.
 func (s *Server) run() {
+	s.cluster.running.Go(func() { s.webhooks.run(s.ctx) })
 	s.definitions.run()
 	s.storages.stop()
 }

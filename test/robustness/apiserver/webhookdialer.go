@@ -5,14 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"net/url"
 
 	"k8s.io/apiserver/pkg/util/webhook"
 	"k8s.io/client-go/rest"
 )
 
-// webhookDialer connects an API server with the conversion webhooks of custom resources.
-type webhookDialer struct{ cluster *Cluster }
+// webhookDialer connects an API server with webhooks.
+type webhookDialer struct{ server *Server }
 
 var errNoNetwork = errors.New("no network: set Cluster.Dial")
 
@@ -27,18 +28,20 @@ func (d webhookDialer) wrap(webhook.AuthenticationInfoResolver) webhook.Authenti
 }
 
 // ClientConfigFor implements webhook.AuthenticationInfoResolver.
-func (d webhookDialer) ClientConfigFor(string) (*rest.Config, error) {
-	return &rest.Config{Dial: d.dial}, nil
-}
+func (d webhookDialer) ClientConfigFor(string) (*rest.Config, error) { return d.config(), nil }
 
 // ClientConfigForService implements webhook.AuthenticationInfoResolver.
 func (d webhookDialer) ClientConfigForService(string, string, int) (*rest.Config, error) {
-	return &rest.Config{Dial: d.dial}, nil
+	return d.config(), nil
+}
+
+func (d webhookDialer) config() *rest.Config {
+	return &rest.Config{Dial: d.dial, WrapTransport: func(next http.RoundTripper) http.RoundTripper { return recordedCalls{d.server, next} }}
 }
 
 func (d webhookDialer) dial(ctx context.Context, _, address string) (net.Conn, error) {
-	if d.cluster.Dial == nil {
+	if d.server.cluster.Dial == nil {
 		return nil, errNoNetwork
 	}
-	return d.cluster.Dial(ctx, address)
+	return d.server.cluster.Dial(ctx, address)
 }

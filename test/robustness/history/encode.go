@@ -11,7 +11,7 @@ import (
 func Encode(to io.Writer, h History) error {
 	out := bufio.NewWriter(to)
 	lines := json.NewEncoder(out)
-	if err := lines.Encode(h.Clients); err != nil {
+	if err := lines.Encode(History{Clients: h.Clients, Probes: h.Probes}); err != nil {
 		return err
 	}
 	for _, e := range h.Events {
@@ -26,7 +26,7 @@ func Encode(to io.Writer, h History) error {
 func Decode(from io.Reader) (History, error) {
 	lines := json.NewDecoder(from)
 	var h History
-	if err := lines.Decode(&h.Clients); err != nil {
+	if err := lines.Decode(&h); err != nil {
 		return h, fmt.Errorf("the clients: %w", err)
 	}
 	for {

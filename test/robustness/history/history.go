@@ -8,7 +8,10 @@ import "time"
 type History struct {
 	// Clients are the programs and people that write, by their name in the events.
 	Clients map[string]Role `json:"clients"`
-	Events  []Event         `json:"events"`
+	// Probes is a suffix of names of webhooks. Such a webhook with an objectSelector is not judged: it intercepts only dry
+	// runs with which the manager asks API servers what they use.
+	Probes string  `json:"probes,omitempty"`
+	Events []Event `json:"events,omitempty"`
 }
 
 // Role is what a client is for the manager.
@@ -38,7 +41,7 @@ type Event struct {
 	Serving   *Serving   `json:"serving,omitempty"`
 	Handshake *Handshake `json:"handshake,omitempty"`
 	Call      *Call      `json:"call,omitempty"`
-	Told      *Told      `json:"told,omitempty"`
+	Message   *Message   `json:"message,omitempty"`
 	Condition *Condition `json:"condition,omitempty"`
 }
 
@@ -132,8 +135,8 @@ type Call struct {
 	Pod Ref `json:"pod,omitzero"`
 }
 
-// Told is a text of the manager: a line of its log, an Event, or a message in a status.
-type Told struct {
+// Message is a text of the manager: a line of its log, an Event, or a message in a status.
+type Message struct {
 	Client string `json:"client"`
 	// About is the object; empty in a log.
 	About Ref    `json:"about,omitzero"`
@@ -146,7 +149,7 @@ type Condition struct {
 	ID    string        `json:"id"`
 	Kind  ConditionKind `json:"kind"`
 	Begin bool          `json:"begin"`
-	// Objects are those that it concerns.
+	// Objects are the objects concerned.
 	Objects []Ref `json:"objects,omitempty"`
 	// Cause is what a report must name, for Stopped.
 	Cause string `json:"cause,omitempty"`
@@ -159,7 +162,7 @@ type ConditionKind string
 const (
 	// Outage: calls of these registrations, or to these pods, may fail. The manager is not the cause.
 	Outage ConditionKind = "Outage"
-	// Stopped: the manager cannot go on with these objects, and has to say so.
+	// Stopped: the manager cannot continue with these objects, and has to report it.
 	Stopped ConditionKind = "Stopped"
 	// Ordered: an administrator has switched these registrations off, or has allowed them to open.
 	Ordered ConditionKind = "Ordered"

@@ -41,8 +41,8 @@ func (e Event) String() string {
 		return fmt.Sprintf("%s: handshake with %s", e.Handshake.Client, e.Handshake.Pod)
 	case e.Call != nil:
 		return fmt.Sprintf("%s calls %s of %s about %s: %s %s", e.Call.APIServer, e.Call.Webhook, e.Call.Registration, e.Call.About, e.Call.Outcome, e.Call.Error)
-	case e.Told != nil:
-		return fmt.Sprintf("%s: about %s: %s", e.Told.Client, e.Told.About, e.Told.Text)
+	case e.Message != nil:
+		return fmt.Sprintf("%s: about %s: %s", e.Message.Client, e.Message.About, e.Message.Text)
 	case e.Condition != nil && e.Condition.Begin:
 		return fmt.Sprintf("begin of %s %s", e.Condition.Kind, e.Condition.ID)
 	case e.Condition != nil:

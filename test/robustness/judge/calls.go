@@ -16,7 +16,7 @@ func noCallFails(c *cluster, e history.Event, report reporter) {
 // involved returns the registration of a call, and the pods that could have received it.
 func (c *cluster) involved(call history.Call) []history.Ref {
 	all := []history.Ref{call.Registration, call.Pod}
-	for _, r := range registrationsOf(call.Registration, c.objects[call.Registration.Key()]) {
+	for _, r := range c.registrationsOf(call.Registration, c.objects[call.Registration.Key()]) {
 		for _, p := range c.serving(r.service) {
 			all = append(all, p.Pod)
 		}
@@ -30,7 +30,7 @@ func keepsBackends(c *cluster, e history.Event, report reporter) {
 	if call == nil || call.Outcome != history.Failed || !slices.Contains(ofBackends, call.About.Kind) || !c.managed[call.Registration.Key()] {
 		return
 	}
-	r, exists := find(registrationsOf(call.Registration, c.objects[call.Registration.Key()]), call.Webhook)
+	r, exists := find(c.registrationsOf(call.Registration, c.objects[call.Registration.Key()]), call.Webhook)
 	if exists && r.service.Namespace == call.About.Namespace && len(c.serving(r.service)) == 0 {
 		report(call.Registration, "%s intercepts %s of its own namespace while no pod of it serves", call.Webhook, call.About.Kind)
 	}

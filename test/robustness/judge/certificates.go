@@ -27,7 +27,7 @@ func verify(caBundle []byte, chain string, service history.Ref, at time.Time) er
 	return err
 }
 
-// certificatesIn returns the certificates of PEM blocks, without those that cannot be parsed.
+// certificatesIn returns the certificates of PEM blocks, as far as they can be parsed.
 func certificatesIn(text []byte) []*x509.Certificate {
 	var all []*x509.Certificate
 	for _, block := range blocksIn(text) {

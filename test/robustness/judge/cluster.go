@@ -11,12 +11,18 @@ import (
 // cluster is the state of a run after an event.
 type cluster struct {
 	clients map[string]history.Role
-	// objects are those that exist, by reference without uid.
+	// probes is history.History.Probes.
+	probes string
+	// verified are the answers of cluster.verify.
+	verified map[verification]error
+	// objects are the objects that exist, by reference without uid.
 	objects map[history.Ref]history.Object
 	// managed are the objects that exist and that the manager has written.
 	managed map[history.Ref]bool
-	// revisions are all objects that API servers may still use: the state of a reference at a revision.
-	revisions map[history.Ref]map[int64]history.Object
+	// revisions are what objects register at each revision that API servers may still use.
+	revisions map[history.Ref]map[int64][]registration
+	// latest are what objects register now.
+	latest map[history.Ref][]registration
 	// views are the revisions that each API server uses, for the objects of which it reports it.
 	views map[string]map[history.Ref]int64
 	// created are the uids of the objects that the manager created.
@@ -25,15 +31,15 @@ type cluster struct {
 	owners map[string]bool
 	// endpoints are the pods to which API servers send calls of a Service, by EndpointSlice.
 	endpoints map[history.Ref]endpoints
-	// pods are those that serve, by reference.
+	// pods are the serving pods, by reference.
 	pods map[history.Ref]served
 	// reads are the latest live reads of managers.
 	reads map[reading]time.Time
-	// conditions are those that hold, by id; ended are those that held.
+	// conditions are the present conditions, by id; ended are the past ones.
 	conditions map[string]holding
 	ended      []holding
-	// told are the latest texts about each object.
-	told map[history.Ref]told
+	// reported are the latest texts about each object.
+	reported map[history.Ref]reported
 	// repairs are the times of the manager's writes of each object within the last minute.
 	repairs map[history.Ref][]time.Time
 	// authored are the times of the last writes of an author, by namespace.
@@ -48,6 +54,13 @@ type served struct {
 	listed time.Time
 }
 
+// verification is the question whether a registration verifies a certificate.
+type verification struct {
+	caBundle, certificate string
+	service               history.Ref
+	hour                  time.Time
+}
+
 type reading struct{ kind, namespace string }
 
 type holding struct {
@@ -55,17 +68,17 @@ type holding struct {
 	from, to time.Time
 }
 
-type told struct {
+type reported struct {
 	at   time.Time
 	text string
 }
 
-func newCluster(clients map[string]history.Role) *cluster {
+func newCluster(h history.History) *cluster {
 	return &cluster{
-		clients: clients, objects: map[history.Ref]history.Object{}, managed: map[history.Ref]bool{},
-		revisions: map[history.Ref]map[int64]history.Object{}, views: map[string]map[history.Ref]int64{},
+		clients: h.Clients, probes: h.Probes, verified: map[verification]error{}, latest: map[history.Ref][]registration{}, objects: map[history.Ref]history.Object{}, managed: map[history.Ref]bool{},
+		revisions: map[history.Ref]map[int64][]registration{}, views: map[string]map[history.Ref]int64{},
 		created: map[string]bool{}, owners: map[string]bool{}, endpoints: map[history.Ref]endpoints{}, pods: map[history.Ref]served{}, reads: map[reading]time.Time{},
-		conditions: map[string]holding{}, told: map[history.Ref]told{}, repairs: map[history.Ref][]time.Time{}, authored: map[string]time.Time{},
+		conditions: map[string]holding{}, reported: map[history.Ref]reported{}, repairs: map[history.Ref][]time.Time{}, authored: map[string]time.Time{},
 	}
 }
 
@@ -87,8 +100,8 @@ func (c *cluster) apply(e history.Event) {
 			pod.verified = true
 			c.pods[e.Handshake.Pod.Key()] = pod
 		}
-	case e.Told != nil && c.is(e.Told.Client, history.Manager):
-		c.told[e.Told.About.Key()] = told{e.At, e.Told.Text}
+	case e.Message != nil && c.is(e.Message.Client, history.Manager):
+		c.reported[e.Message.About.Key()] = reported{e.At, e.Message.Text}
 	case e.Condition != nil:
 		c.applyCondition(e.At, *e.Condition)
 	}
@@ -101,13 +114,15 @@ func (c *cluster) applyWrite(at time.Time, w history.Write) {
 		delete(c.managed, key)
 		delete(c.endpoints, key)
 		delete(c.revisions, key)
+		delete(c.latest, key)
 	} else {
 		c.objects[key] = w.After
 		c.managed[key] = c.managed[key] || c.is(w.Client, history.Manager)
+		c.latest[key] = c.registrationsOf(key, w.After)
 		if c.revisions[key] == nil {
-			c.revisions[key] = map[int64]history.Object{}
+			c.revisions[key] = map[int64][]registration{}
 		}
-		c.revisions[key][w.Revision] = w.After
+		c.revisions[key][w.Revision] = c.latest[key]
 	}
 	if w.Object.Kind == "EndpointSlice" && w.After != nil {
 		c.endpoints[key] = endpointsOf(w.After, c.endpoints[key], at)
@@ -167,15 +182,14 @@ func (c *cluster) holds(kind history.ConditionKind, since time.Time, objects ...
 	return slices.ContainsFunc(slices.Collect(maps.Values(c.conditions)), concerns) || slices.ContainsFunc(c.ended, concerns)
 }
 
-// used returns the states of an object that API servers use: what each of them reported, or else the latest.
-func (c *cluster) used(key history.Ref) map[string]history.Object {
-	all := map[string]history.Object{"": c.objects[key]}
+// used returns what an object registers as API servers use it: what each of them reported, or else the latest.
+func (c *cluster) used(key history.Ref) map[string][]registration {
+	all := map[string][]registration{"": c.latest[key]}
 	for server, views := range c.views {
 		if revision, reported := views[key]; reported {
 			delete(all, "")
 			all[server] = c.revisions[key][revision]
 		}
 	}
-	maps.DeleteFunc(all, func(_ string, o history.Object) bool { return o == nil })
 	return all
 }

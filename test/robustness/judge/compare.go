@@ -31,7 +31,7 @@ func union(a, b map[history.Ref]history.Object) map[history.Ref]history.Object {
 }
 
 func endOf(h history.History, kinds []string) map[history.Ref]history.Object {
-	c := newCluster(h.Clients)
+	c := newCluster(h)
 	for _, e := range h.Events {
 		c.apply(e)
 	}
@@ -92,7 +92,7 @@ func Growth(a, b Cost) error {
 
 // CostOf returns what the managers of a run spent on the objects of a kind that exist at its end.
 func CostOf(h history.History, kind string) Cost {
-	c := newCluster(h.Clients)
+	c := newCluster(h)
 	requests := 0
 	for _, e := range h.Events {
 		c.apply(e)

@@ -11,16 +11,16 @@ func TestSameEnd(t *testing.T) {
 	c, other := newCA(t), newCA(t)
 	again := installed(other)
 	again.Events[len(again.Events)-1].Write.Object.UID = "other"
-	weaker := tell().writes("manager", "create", configured, nil, hook(c, with("failurePolicy", "Ignore")))
+	weaker := begin().writes("manager", "create", configured, nil, hook(c, with("failurePolicy", "Ignore")))
 	for name, test := range map[string]struct {
 		a, b *story
 		want []history.Ref
 	}{
 		"other certificates and uids": {installed(c), again, nil},
 		"another field":               {installed(c), weaker, []history.Ref{configured.Key()}},
-		"an object that is missing":   {installed(c), tell(), []history.Ref{configured.Key()}},
-		"deleted in both":             {installed(c).writes("admin", "delete", configured, hook(c), nil), tell(), nil},
-		"another kind":                {tell().writes("admin", "create", secret, nil, history.Object{}), tell(), nil},
+		"an object that is missing":   {installed(c), begin(), []history.Ref{configured.Key()}},
+		"deleted in both":             {installed(c).writes("admin", "delete", configured, hook(c), nil), begin(), nil},
+		"another kind":                {begin().writes("admin", "create", secret, nil, history.Object{}), begin(), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := SameEnd(test.a.History, test.b.History, "ValidatingWebhookConfiguration"); !slices.Equal(got, test.want) {

@@ -44,16 +44,16 @@ var Invariants = []Invariant{
 	{"I4", "no registration gets weaker without its author or an administrator", neverWeaker},
 	{"I5", "no call fails outside an outage", noCallFails},
 	{"I6", "no conversion ends while objects depend on it", keepsConversions},
-	{"I7", "no private key of a CA is stored, and no private key is told", keepsKeys},
+	{"I7", "no private key of a CA is stored, and no private key is reported", keepsKeys},
 	{"I9", "only objects that are the manager's by uid are changed", changesOnlyItsOwn},
 	{"I11", "no write without a change, and no fight without limit", writesLittle},
 	{"I12", "no webhook keeps its own backend from running", keepsBackends},
-	{"I13", "what stops progress is told within 30 s", tells},
+	{"I13", "what stops progress is reported within 30 s", reportsStops},
 }
 
 // Judge returns what a history violates, by event. Each invariant reports an object once for each message.
 func Judge(h history.History) []Violation {
-	c := newCluster(h.Clients)
+	c := newCluster(h)
 	type once struct {
 		invariant string
 		object    history.Ref

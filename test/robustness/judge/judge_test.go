@@ -18,12 +18,12 @@ func TestRegistersAfterProof(t *testing.T) {
 	}
 	stories{
 		"each ready pod was dialled":                         {installed(c), nil},
-		"no pod serves":                                      {tell().writes("manager", "create", configured, nil, hook(c)), []string{"I1"}},
-		"no handshake":                                       {tell().lists(true).serves(c.leaf()).waits(time.Minute).writes("manager", "create", configured, nil, hook(c)), []string{"I1"}},
-		"an endpoint that has just been added":               {tell().lists(true).serves(c.leaf()).writes("manager", "create", configured, nil, hook(c)), nil},
-		"a handshake before the pod served this certificate": {tell().lists(true).serves(other.leaf()).dials().serves(c.leaf()).waits(time.Minute).writes("manager", "create", configured, nil, hook(c)), []string{"I1"}},
-		"a pod serves another certificate":                   {tell().lists(true).serves(other.leaf()).dials().writes("manager", "create", configured, nil, hook(c)), []string{"I1", "I2"}},
-		"another client registers it":                        {tell().writes("gitops", "create", configured, nil, hook(c)), nil},
+		"no pod serves":                                      {begin().writes("manager", "create", configured, nil, hook(c)), []string{"I1"}},
+		"no handshake":                                       {begin().lists(true).serves(c.leaf()).waits(time.Minute).writes("manager", "create", configured, nil, hook(c)), []string{"I1"}},
+		"an endpoint that has just been added":               {begin().lists(true).serves(c.leaf()).writes("manager", "create", configured, nil, hook(c)), nil},
+		"a handshake before the pod served this certificate": {begin().lists(true).serves(other.leaf()).dials().serves(c.leaf()).waits(time.Minute).writes("manager", "create", configured, nil, hook(c)), []string{"I1"}},
+		"a pod serves another certificate":                   {begin().lists(true).serves(other.leaf()).dials().writes("manager", "create", configured, nil, hook(c)), []string{"I1", "I2"}},
+		"another client registers it":                        {begin().writes("gitops", "create", configured, nil, hook(c)), nil},
 		"all namespaces of the scope have the label":         {scoped(history.Object{"scope": "a"}), nil},
 		"a namespace of the scope lacks the label":           {scoped(history.Object{}), []string{"I1"}},
 	}.run(t)
@@ -103,7 +103,7 @@ func TestCalls(t *testing.T) {
 		"failed in an outage":          {without(installed(c).condition(history.Outage, true, configured)).calls("ConfigMap", history.Failed), nil},
 		"its own backend waits for it": {without(installed(c).condition(history.Outage, true, configured)).calls("Pod", history.Failed), []string{"I12"}},
 		"the webhook of another client": {
-			tell().writes("gitops", "create", configured, nil, hook(c)).calls("ConfigMap", history.Failed), nil,
+			begin().writes("gitops", "create", configured, nil, hook(c)).calls("ConfigMap", history.Failed), nil,
 		},
 		"sent before the end of an outage": {
 			installed(c).condition(history.Outage, true, configured).condition(history.Outage, false).calls("ConfigMap", history.Failed), nil,
@@ -123,12 +123,12 @@ func TestKeepsConversions(t *testing.T) {
 		return s.writes("manager", "update", crd, definition("Webhook", versions...), definition("None", versions...))
 	}
 	engine := func() *story {
-		return tell().writes("author", "create", history.Ref{Kind: "Engine", Namespace: "a", Name: "e"}, nil, history.Object{})
+		return begin().writes("author", "create", history.Ref{Kind: "Engine", Namespace: "a", Name: "e"}, nil, history.Object{})
 	}
 	stories{
 		"objects in two versions": {ends(engine(), "v1", "v2"), []string{"I6"}},
 		"one version":             {ends(engine(), "v2"), nil},
-		"no objects":              {ends(tell(), "v1", "v2"), nil},
+		"no objects":              {ends(begin(), "v1", "v2"), nil},
 		"another client": {
 			engine().writes("gitops", "update", crd, definition("Webhook", "v1", "v2"), definition("None", "v1", "v2")), nil,
 		},
@@ -139,11 +139,11 @@ func TestKeepsKeys(t *testing.T) {
 	c := newCA(t)
 	serving := map[string]string{"tls.crt": c.leaf(), "tls.key": "-----BEGIN PRIVATE KEY-----\nAA==\n-----END PRIVATE KEY-----\n"}
 	stories{
-		"a key of a serving certificate": {tell().writes("manager", "create", secret, nil, secretWith(serving)), nil},
-		"a key of a CA":                  {tell().writes("manager", "create", secret, nil, secretWith(map[string]string{"ca.crt": string(pemOf(c.certificate)), "tls.key": c.keyPEM(t)})), []string{"I7"}},
-		"a key in another object":        {tell().writes("manager", "create", csv, nil, history.Object{"status": c.keyPEM(t)}), []string{"I7"}},
-		"a key in a message":             {tell().tells(csv, "cannot parse "+c.keyPEM(t)), []string{"I7"}},
-		"the key of an author":           {tell().writes("author", "create", secret, nil, secretWith(map[string]string{"ca.crt": string(pemOf(c.certificate)), "tls.key": c.keyPEM(t)})), nil},
+		"a key of a serving certificate": {begin().writes("manager", "create", secret, nil, secretWith(serving)), nil},
+		"a key of a CA":                  {begin().writes("manager", "create", secret, nil, secretWith(map[string]string{"ca.crt": string(pemOf(c.certificate)), "tls.key": c.keyPEM(t)})), []string{"I7"}},
+		"a key in another object":        {begin().writes("manager", "create", csv, nil, history.Object{"status": c.keyPEM(t)}), []string{"I7"}},
+		"a key in a message":             {begin().reports(csv, "cannot parse "+c.keyPEM(t)), []string{"I7"}},
+		"the key of an author":           {begin().writes("author", "create", secret, nil, secretWith(map[string]string{"ca.crt": string(pemOf(c.certificate)), "tls.key": c.keyPEM(t)})), nil},
 	}.run(t)
 }
 
@@ -152,23 +152,23 @@ func TestChangesOnlyItsOwn(t *testing.T) {
 		return history.Object{"metadata": history.Object{"ownerReferences": []any{history.Object{"uid": uid}}}}
 	}
 	existing := func(before history.Object) *story {
-		return tell().writes("author", "create", csv, nil, history.Object{}).writes("gitops", "create", secret, nil, before).writes("manager", "update", secret, before, before)
+		return begin().writes("author", "create", csv, nil, history.Object{}).writes("gitops", "create", secret, nil, before).writes("manager", "update", secret, before, before)
 	}
 	recreated := secret
 	recreated.UID = "another"
 	stories{
-		"created by the manager":              {tell().writes("manager", "create", secret, nil, history.Object{}).writes("manager", "update", secret, history.Object{}, history.Object{}), nil},
+		"created by the manager":              {begin().writes("manager", "create", secret, nil, history.Object{}).writes("manager", "update", secret, history.Object{}, history.Object{}), nil},
 		"owned by a ClusterServiceVersion":    {existing(owned("c")), nil},
 		"owned by one that never existed":     {existing(owned("other")), []string{"I9"}},
 		"of another client":                   {existing(history.Object{}), []string{"I9"}},
-		"of another client, with its name":    {tell().writes("manager", "create", secret, nil, history.Object{}).writes("manager", "delete", recreated, history.Object{}, nil), []string{"I9"}},
-		"a kind that belongs to other people": {tell().writes("manager", "patch", history.Ref{Kind: "Namespace", Name: "a"}, history.Object{}, history.Object{}), nil},
+		"of another client, with its name":    {begin().writes("manager", "create", secret, nil, history.Object{}).writes("manager", "delete", recreated, history.Object{}, nil), []string{"I9"}},
+		"a kind that belongs to other people": {begin().writes("manager", "patch", history.Ref{Kind: "Namespace", Name: "a"}, history.Object{}, history.Object{}), nil},
 	}.run(t)
 }
 
 func TestWritesLittle(t *testing.T) {
 	repairs := func(n int, every time.Duration) *story {
-		s := tell().writes("manager", "create", secret, nil, history.Object{})
+		s := begin().writes("manager", "create", secret, nil, history.Object{})
 		for range n {
 			s.waits(every).writes("manager", "update", secret, history.Object{}, history.Object{})
 		}
@@ -176,21 +176,21 @@ func TestWritesLittle(t *testing.T) {
 	}
 	stories{
 		"a write while nothing changes":     {installed(newCA(t)).condition(history.Quiet, true).writes("manager", "patch", csv, history.Object{}, history.Object{}), []string{"I11"}},
-		"a lease":                           {tell().condition(history.Quiet, true).writes("manager", "update", history.Ref{Kind: "Lease", Name: "l"}, history.Object{}, history.Object{}), nil},
-		"a write after something changed":   {tell().condition(history.Quiet, true).condition(history.Quiet, false).waits(time.Second).writes("manager", "create", secret, nil, history.Object{}), nil},
+		"a lease":                           {begin().condition(history.Quiet, true).writes("manager", "update", history.Ref{Kind: "Lease", Name: "l"}, history.Object{}, history.Object{}), nil},
+		"a write after something changed":   {begin().condition(history.Quiet, true).condition(history.Quiet, false).waits(time.Second).writes("manager", "create", secret, nil, history.Object{}), nil},
 		"a fight":                           {repairs(25, 0), []string{"I11"}},
 		"repairs that become less frequent": {repairs(25, 10*time.Second), nil},
 	}.run(t)
 }
 
-func TestTells(t *testing.T) {
-	stopped := func() *story { return tell().condition(history.Stopped, true, csv) }
+func TestReportsStops(t *testing.T) {
+	stopped := func() *story { return begin().condition(history.Stopped, true, csv) }
 	const message = "Secret operators/missing does not exist: create it"
 	stories{
-		"nothing is told":                {stopped().waits(time.Minute).calls("ConfigMap", history.Answered), []string{"I13"}},
-		"something else is told":         {stopped().tells(csv, "waiting").waits(time.Minute).calls("ConfigMap", history.Answered), []string{"I13"}},
-		"the cause is told":              {stopped().waits(10*time.Second).tells(csv, message).waits(time.Minute).calls("ConfigMap", history.Answered), nil},
-		"the cause was told before":      {tell().tells(csv, message).condition(history.Stopped, true, csv).waits(time.Minute).calls("ConfigMap", history.Answered), nil},
-		"it goes on before anyone waits": {stopped().condition(history.Stopped, false).waits(time.Minute).calls("ConfigMap", history.Answered), nil},
+		"nothing is reported":            {stopped().waits(time.Minute).calls("ConfigMap", history.Answered), []string{"I13"}},
+		"something else is reported":     {stopped().reports(csv, "waiting").waits(time.Minute).calls("ConfigMap", history.Answered), []string{"I13"}},
+		"the cause is reported":          {stopped().waits(10*time.Second).reports(csv, message).waits(time.Minute).calls("ConfigMap", history.Answered), nil},
+		"the cause was reported before":  {begin().reports(csv, message).condition(history.Stopped, true, csv).waits(time.Minute).calls("ConfigMap", history.Answered), nil},
+		"it continues before anyone waits": {stopped().condition(history.Stopped, false).waits(time.Minute).calls("ConfigMap", history.Answered), nil},
 	}.run(t)
 }

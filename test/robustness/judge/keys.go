@@ -13,8 +13,8 @@ const privateKey = "PRIVATE KEY-----"
 
 // keepsKeys is I7.
 func keepsKeys(c *cluster, e history.Event, report reporter) {
-	if e.Told != nil && c.is(e.Told.Client, history.Manager) && strings.Contains(e.Told.Text, privateKey) {
-		report(e.Told.About, "a private key is told")
+	if e.Message != nil && c.is(e.Message.Client, history.Manager) && strings.Contains(e.Message.Text, privateKey) {
+		report(e.Message.About, "a private key is reported")
 	}
 	w := e.Write
 	if w == nil || w.After == nil || !c.is(w.Client, history.Manager) {

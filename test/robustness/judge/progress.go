@@ -24,17 +24,17 @@ func writesLittle(c *cluster, e history.Event, report reporter) {
 	}
 }
 
-// patience is how long the manager may say nothing about what stops it. A person who waits looks again about then.
+// patience is how long the manager may say nothing about what stops it. A person waits about that long.
 const patience = 30 * time.Second
 
-// tells is I13. It is checked at each event, so a run records one after each such time.
-func tells(c *cluster, e history.Event, report reporter) {
+// reportsStops is I13. It is checked at each event, so a run records one after each such time.
+func reportsStops(c *cluster, e history.Event, report reporter) {
 	for _, h := range c.conditions {
 		if h.Kind != history.Stopped || e.At.Sub(h.from) <= patience {
 			continue
 		}
 		for _, object := range h.Objects {
-			if !strings.Contains(c.told[object.Key()].text, h.Cause) {
+			if !strings.Contains(c.reported[object.Key()].text, h.Cause) {
 				report(object, "it has stopped, and nothing names %q", h.Cause)
 			}
 		}

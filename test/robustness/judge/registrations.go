@@ -3,6 +3,7 @@ package judge
 import (
 	"cmp"
 	"encoding/json"
+	"strings"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -38,8 +39,8 @@ type clientConfig struct {
 	CABundle []byte `json:"caBundle"`
 }
 
-// registrationsOf returns what an object registers; nothing for objects of other kinds.
-func registrationsOf(object history.Ref, content history.Object) []registration {
+// registrationsOf returns what an object registers, without probes; nothing for objects of other kinds.
+func (c *cluster) registrationsOf(object history.Ref, content history.Object) []registration {
 	var parsed struct {
 		Webhooks []struct {
 			Name         string       `json:"name"`
@@ -60,15 +61,16 @@ func registrationsOf(object history.Ref, content history.Object) []registration 
 	}
 	var all []registration
 	add := func(name string, config clientConfig, a *admission) {
-		if config.Service != nil {
+		isProbe := c.probes != "" && strings.HasSuffix(name, c.probes) && a != nil && len(requirements(a.ObjectSelector)) > 0
+		if config.Service != nil && !isProbe {
 			all = append(all, registration{object.Key(), name, history.Ref{Kind: "Service", Namespace: config.Service.Namespace, Name: config.Service.Name}, config.CABundle, a})
 		}
 	}
 	for _, w := range parsed.Webhooks {
 		add(w.Name, w.ClientConfig, &w.admission)
 	}
-	if c := parsed.Spec.Conversion; c != nil && c.Webhook != nil && c.Webhook.ClientConfig != nil {
-		add("", *c.Webhook.ClientConfig, nil)
+	if conversion := parsed.Spec.Conversion; conversion != nil && conversion.Webhook != nil && conversion.Webhook.ClientConfig != nil {
+		add("", *conversion.Webhook.ClientConfig, nil)
 	}
 	if object.Kind == "APIService" {
 		add("", parsed.Spec.clientConfig, nil)

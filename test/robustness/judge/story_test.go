@@ -32,7 +32,7 @@ var (
 	pod        = history.Ref{Kind: "Pod", Namespace: "operators", Name: "hook-0"}
 )
 
-func tell() *story {
+func begin() *story {
 	return &story{
 		History: history.History{Clients: map[string]history.Role{
 			"manager": history.Manager, "author": history.Author, "admin": history.Administrator, "kubelet": history.ControlPlane, "gitops": history.Neighbour,
@@ -89,8 +89,8 @@ func (s *story) calls(about string, outcome history.Outcome) *story {
 	}})
 }
 
-func (s *story) tells(about history.Ref, text string) *story {
-	return s.then(history.Event{Told: &history.Told{Client: "manager", About: about, Text: text}})
+func (s *story) reports(about history.Ref, text string) *story {
+	return s.then(history.Event{Message: &history.Message{Client: "manager", About: about, Text: text}})
 }
 
 func (s *story) condition(kind history.ConditionKind, begin bool, objects ...history.Ref) *story {
@@ -99,7 +99,7 @@ func (s *story) condition(kind history.ConditionKind, begin bool, objects ...his
 
 // installed is a webhook that was registered as it should be.
 func installed(c ca) *story {
-	return tell().writes("author", "create", csv, nil, history.Object{}).lists(true).serves(c.leaf()).dials().writes("manager", "create", configured, nil, hook(c))
+	return begin().writes("author", "create", csv, nil, history.Object{}).lists(true).serves(c.leaf()).dials().writes("manager", "create", configured, nil, hook(c))
 }
 
 // hook is a configuration with one webhook. A change alters it.
@@ -161,7 +161,7 @@ func newCA(t *testing.T) ca {
 	}
 	c := ca{key: key, certificate: &x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "ca", SerialNumber: rand.Text()}, IsCA: true, BasicConstraintsValid: true,
-		KeyUsage: x509.KeyUsageCertSign, NotBefore: tell().now.Add(-time.Hour), NotAfter: tell().now.Add(time.Hour),
+		KeyUsage: x509.KeyUsageCertSign, NotBefore: begin().now.Add(-time.Hour), NotAfter: begin().now.Add(time.Hour),
 	}}
 	c.certificate = c.sign(c.certificate)
 	return c
@@ -198,7 +198,7 @@ func (c ca) bundle() string {
 func (c ca) leaf() string {
 	return string(pemOf(c.sign(&x509.Certificate{
 		SerialNumber: big.NewInt(2), DNSNames: []string{service.Name + "." + service.Namespace + ".svc"}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
-		NotBefore: tell().now.Add(-time.Hour), NotAfter: tell().now.Add(time.Hour),
+		NotBefore: begin().now.Add(-time.Hour), NotAfter: begin().now.Add(time.Hour),
 	})))
 }
 

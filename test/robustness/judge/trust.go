@@ -22,8 +22,8 @@ func registersAfterProof(c *cluster, e history.Event, report reporter) {
 	if w == nil || !c.is(w.Client, history.Manager) {
 		return
 	}
-	before := registrationsOf(w.Object, w.Before)
-	for _, r := range registrationsOf(w.Object, w.After) {
+	before := c.registrationsOf(w.Object, w.Before)
+	for _, r := range c.registrationsOf(w.Object, w.After) {
 		if _, existed := find(before, r.webhook); existed {
 			continue
 		}
@@ -83,7 +83,7 @@ func trustsPods(c *cluster, e history.Event, report reporter) {
 	}
 	for key := range c.managed {
 		for server, content := range c.used(key) {
-			for _, r := range registrationsOf(key, content) {
+			for _, r := range content {
 				c.trustsEach(r, server, e.At, report)
 			}
 		}
@@ -95,10 +95,21 @@ func (c *cluster) trustsEach(r registration, server string, at time.Time, report
 		if c.holds(history.Outage, at, r.object, p.Pod) {
 			continue
 		}
-		if err := verify(r.caBundle, p.Certificate, r.service, at); err != nil {
+		if err := c.verify(r, p, at); err != nil {
 			report(r.object, "API server %q does not trust what %s serves for %s: %v", server, p.Pod, r.service, err)
 		}
 	}
+}
+
+// verify remembers for an hour whether a registration verifies the certificate of a pod: it is asked at each event.
+func (c *cluster) verify(r registration, p served, at time.Time) error {
+	question := verification{string(r.caBundle), p.Certificate, r.service, at.Truncate(time.Hour)}
+	err, known := c.verified[question]
+	if !known {
+		err = verify(r.caBundle, p.Certificate, r.service, at)
+		c.verified[question] = err
+	}
+	return err
 }
 
 // liveFor is how old a live read may be.
@@ -115,8 +126,8 @@ func restsOnLiveReads(c *cluster, e history.Event, report reporter) {
 		all, everywhere := c.reads[reading{kind, ""}]
 		return ever && e.At.Sub(at) <= liveFor || everywhere && e.At.Sub(all) <= liveFor
 	}
-	for _, r := range registrationsOf(w.Object, w.After) {
-		before, existed := find(registrationsOf(w.Object, w.Before), r.webhook)
+	for _, r := range c.registrationsOf(w.Object, w.After) {
+		before, existed := find(c.registrationsOf(w.Object, w.Before), r.webhook)
 		if existed && len(removed(before.caBundle, r.caBundle)) > 0 && !read("Pod", r.service.Namespace) {
 			report(w.Object, "a CA of %s is removed, and no manager has read the pods within %s", cmp.Or(r.webhook, r.service.Name), liveFor)
 		}

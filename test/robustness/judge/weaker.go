@@ -12,15 +12,15 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/robustness/history"
 )
 
-// neverWeaker is I4. Its author has changed a registration if somebody wrote a ClusterServiceVersion of its namespace
+// neverWeaker is I4. Its author has changed a registration if a client that is an author wrote a ClusterServiceVersion of its namespace
 // within the last minute.
 func neverWeaker(c *cluster, e history.Event, report reporter) {
 	w := e.Write
 	if w == nil || w.Before == nil || !c.is(w.Client, history.Manager) || c.holds(history.Ordered, e.At, w.Object) {
 		return
 	}
-	now := registrationsOf(w.Object, w.After)
-	for _, before := range registrationsOf(w.Object, w.Before) {
+	now := c.registrationsOf(w.Object, w.After)
+	for _, before := range c.registrationsOf(w.Object, w.Before) {
 		if c.isAuthored(before.service.Namespace, e.At) || before.admission == nil {
 			continue
 		}

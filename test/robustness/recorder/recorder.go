@@ -18,18 +18,20 @@ type Recorder struct {
 
 	mutex sync.Mutex
 	h     history.History
+	// registrations are the last registrations of paths.
+	registrations map[path]registration
 }
 
-// New returns a recorder.
-func New(role func(userAgent string) history.Role) *Recorder {
-	return &Recorder{Role: role, h: history.History{Clients: map[string]history.Role{}}}
+// New returns a recorder. The suffix probes is that of history.History.
+func New(role func(userAgent string) history.Role, probes string) *Recorder {
+	return &Recorder{Role: role, h: history.History{Probes: probes, Clients: map[string]history.Role{}}, registrations: map[path]registration{}}
 }
 
 // History returns what was recorded so far.
 func (r *Recorder) History() history.History {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
-	return history.History{Clients: r.h.Clients, Events: append([]history.Event(nil), r.h.Events...)}
+	return history.History{Clients: r.h.Clients, Probes: r.h.Probes, Events: append([]history.Event(nil), r.h.Events...)}
 }
 
 func (r *Recorder) add(e history.Event) {
@@ -59,6 +61,7 @@ func (r *Recorder) Write(w apiserver.Write) {
 	}
 	if after != nil {
 		written.Object, written.After = refOf(after), after.Object
+		r.register(written.Object, after.Object)
 	}
 	r.add(history.Event{Write: &written})
 }
@@ -86,6 +89,9 @@ func (r *Recorder) Serves(s history.Serving) { r.add(history.Event{Serving: &s})
 func (r *Recorder) Asks(client string, pod history.Ref) {
 	r.add(history.Event{Handshake: &history.Handshake{Client: r.client(client), Pod: pod, Verified: true}})
 }
+
+// Condition records the begin or the end of a condition.
+func (r *Recorder) Condition(c history.Condition) { r.add(history.Event{Condition: &c}) }
 
 func refOf(o *unstructured.Unstructured) history.Ref {
 	return history.Ref{Kind: o.GetKind(), Namespace: o.GetNamespace(), Name: o.GetName(), UID: string(o.GetUID())}

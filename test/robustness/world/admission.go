@@ -1,27 +1,18 @@
 package world
 
 import (
-	"context"
 	"strconv"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/informers"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/robustness/apiserver"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/robustness/history"
 )
 
-// watchRegistrations plays the admission plugins of an API server: they call the webhooks that their informers show. It runs
-// until the context ends.
-func (w *World) watchRegistrations(ctx context.Context, server *apiserver.Server) error {
-	kube, err := kubernetes.NewForConfig(server.Config(apiserver.Admin))
-	if err != nil {
-		return err
-	}
-	factory := informers.NewSharedInformerFactory(kube, 0)
-	admission := factory.Admissionregistration().V1()
+// watchRegistrations reports the registrations that the admission plugins of an API server use.
+func (w *World) watchRegistrations(server *apiserver.Server) error {
+	admission := server.Informers().Admissionregistration().V1()
 	for kind, informer := range map[string]cache.SharedIndexInformer{
 		"ValidatingWebhookConfiguration": admission.ValidatingWebhookConfigurations().Informer(),
 		"MutatingWebhookConfiguration":   admission.MutatingWebhookConfigurations().Informer(),
@@ -30,15 +21,10 @@ func (w *World) watchRegistrations(ctx context.Context, server *apiserver.Server
 			return err
 		}
 	}
-	w.running.Go(func() {
-		factory.StartWithContext(ctx)
-		<-ctx.Done()
-		factory.Shutdown()
-	})
 	return nil
 }
 
-// uses tells which revision of each object an API server uses; 0 if it has observed the deletion.
+// uses reports which revision of each object an API server uses; 0 if it has observed the deletion.
 func (w *World) uses(server, kind string) cache.ResourceEventHandler {
 	tell := func(object any, exists bool) {
 		o, is := object.(metav1.Object)

@@ -33,7 +33,7 @@ func (w *World) runDeployment(ctx context.Context, d *appsv1.Deployment) error {
 	updated, old := w.podsOf(d, current)
 	ready := count(updated, isReady)
 	var errs []error
-	for i := len(updated); i < int(*d.Spec.Replicas); i++ {
+	for _, i := range w.freeNumbers(current, int(*d.Spec.Replicas)-len(updated)) {
 		errs = append(errs, w.createPod(ctx, current, i))
 	}
 	for i := int(*d.Spec.Replicas); i < len(updated); i++ {
@@ -101,9 +101,21 @@ func (w *World) podsOf(d *appsv1.Deployment, current *appsv1.ReplicaSet) (update
 	return updated, old
 }
 
+// freeNumbers returns n numbers that no pod of a ReplicaSet has.
+func (w *World) freeNumbers(rs *appsv1.ReplicaSet, n int) (free []int) {
+	for i := 0; len(free) < n; i++ {
+		if _, err := w.objects.pods.Pods(rs.Namespace).Get(podName(rs, i)); err != nil {
+			free = append(free, i)
+		}
+	}
+	return free
+}
+
+func podName(rs *appsv1.ReplicaSet, i int) string { return fmt.Sprintf("%s-%d", rs.Name, i) }
+
 func (w *World) createPod(ctx context.Context, rs *appsv1.ReplicaSet, i int) error {
 	p := &corev1.Pod{ObjectMeta: *rs.Spec.Template.ObjectMeta.DeepCopy(), Spec: *rs.Spec.Template.Spec.DeepCopy()}
-	p.Namespace, p.Name = rs.Namespace, fmt.Sprintf("%s-%d", rs.Name, i)
+	p.Namespace, p.Name = rs.Namespace, podName(rs, i)
 	p.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(rs, appsv1.SchemeGroupVersion.WithKind("ReplicaSet"))}
 	p.Spec.NodeName = fmt.Sprint("node-", i)
 	_, err := w.Kube.CoreV1().Pods(rs.Namespace).Create(ctx, p, metav1.CreateOptions{})
@@ -114,7 +126,10 @@ func (w *World) createPod(ctx context.Context, rs *appsv1.ReplicaSet, i int) err
 }
 
 func (w *World) deletePod(ctx context.Context, p *corev1.Pod) error {
-	err := w.Kube.CoreV1().Pods(p.Namespace).Delete(ctx, p.Name, metav1.DeleteOptions{GracePeriodSeconds: new(int64(0)), Preconditions: metav1.NewUIDPreconditions(string(p.UID))})
+	return ignoreAbsent(w.Kube.CoreV1().Pods(p.Namespace).Delete(ctx, p.Name, metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(p.UID))}))
+}
+
+func ignoreAbsent(err error) error {
 	if apierrors.IsNotFound(err) {
 		return nil
 	}

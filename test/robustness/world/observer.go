@@ -17,7 +17,7 @@ type Observer interface {
 	Asks(client string, pod history.Ref)
 }
 
-// observe tells what a pod serves, if that has changed. The world is locked.
+// observe reports what a pod serves, if that has changed. The world is locked.
 func (w *World) observe(p *pod) {
 	if w.Observer == nil {
 		return

@@ -17,6 +17,7 @@ import (
 type pod struct {
 	uid, namespace, name, address string
 	created                       time.Time
+	deleted                       time.Time     // zero until its deletion is observed
 	lag                           time.Duration // of the kubelet
 	secret                        string        // mounted; empty for none
 	mounted                       string        // resourceVersion that is mounted, or soon will be
@@ -51,12 +52,15 @@ func (w *World) runPod(ctx context.Context, p *corev1.Pod) error {
 		known = w.newPod(p)
 		w.nodes[string(p.UID)] = known
 	}
-	if known.server == nil && !w.start(known) {
+	if p.DeletionTimestamp == nil && known.server == nil && !w.start(known) {
 		return nil
+	}
+	if p.DeletionTimestamp != nil {
+		return w.terminate(ctx, known)
 	}
 	w.remount(known)
 	w.observe(known)
-	if isReady(p) || p.DeletionTimestamp != nil {
+	if isReady(p) {
 		return nil
 	}
 	changed := p.DeepCopy()
@@ -142,6 +146,21 @@ func (w *World) remount(p *pod) {
 			w.observe(p)
 		}
 	})
+}
+
+// terminate stops a pod that is being deleted after the time for it, and completes its deletion.
+func (w *World) terminate(ctx context.Context, p *pod) error {
+	if p.deleted.IsZero() {
+		p.deleted = time.Now()
+	}
+	if wait := time.Until(p.deleted.Add(w.delays.Stop)); p.server != nil && wait > 0 {
+		w.after(wait)
+		return nil
+	}
+	p.stop()
+	w.observe(p)
+	now := metav1.DeleteOptions{GracePeriodSeconds: new(int64(0)), Preconditions: metav1.NewUIDPreconditions(p.uid)}
+	return ignoreAbsent(w.Kube.CoreV1().Pods(p.namespace).Delete(ctx, p.name, now))
 }
 
 func (w *World) stopPods() {

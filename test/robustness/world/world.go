@@ -17,6 +17,8 @@ import (
 type Delays struct {
 	// Start is from the creation of a pod until it is ready.
 	Start time.Duration
+	// Stop is from the deletion of a pod until it does not serve any more. Its endpoint is not ready for this time.
+	Stop time.Duration
 	// Kubelet is the longest time from the change of a Secret until it is mounted. Each pod has a random one.
 	Kubelet time.Duration
 	// Reload is from the change of a mounted file until the process serves it. Negative means never.
@@ -65,7 +67,7 @@ func New(ctx context.Context, n int, store *etcd.Store, seed uint64, delays Dela
 		return nil, err
 	}
 	for _, server := range cluster.Servers() {
-		if err := w.watchRegistrations(ctx, server); err != nil {
+		if err := w.watchRegistrations(server); err != nil {
 			return nil, err
 		}
 	}

@@ -1,0 +1,52 @@
+package campaign
+
+import (
+	"flag"
+	"fmt"
+	"log/slog"
+	"os"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/klog/v2"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/robustness/etcd"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/robustness/world"
+)
+
+var (
+	runs = flag.Int("runs", 6, "how many runs")
+	seed = flag.Uint64("seed", 1, "the first seed")
+)
+
+// root is the root of the repository.
+const root = "../../.."
+
+func TestMain(m *testing.M) {
+	if os.Getenv("KLOG") == "" {
+		klog.SetSlogLogger(slog.New(slog.DiscardHandler))
+	}
+	os.Exit(m.Run())
+}
+
+// No run violates an invariant that it is not expected to violate, and each comes to its end.
+func TestCampaign(t *testing.T) {
+	start := world.Defined(t, root)
+	began, failed := time.Now(), 0
+	for n := range *runs {
+		s := Draw(*seed + uint64(n))
+		if text := complaints(s, bubble(t, start, s)); text != "" {
+			failed++
+			t.Errorf("%s", text)
+		}
+		fmt.Fprintf(os.Stderr, "\r%d of %d runs, %d failed, %v", n+1, *runs, failed, time.Since(began).Round(time.Second))
+	}
+	fmt.Fprintln(os.Stderr)
+}
+
+// bubble carries out a scenario in virtual time.
+func bubble(t *testing.T, start etcd.Snapshot, s Scenario) (result Result) {
+	synctest.Test(t, func(t *testing.T) { result = Run(t.Context(), start, s) })
+	return result
+}

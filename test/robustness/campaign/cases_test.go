@@ -1,0 +1,37 @@
+package campaign
+
+import (
+	"testing"
+	"time"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/robustness/world"
+)
+
+// usual are delays as in a small cluster.
+var usual = world.Delays{Start: 2 * time.Second, Stop: 2 * time.Second, Kubelet: time.Minute, Reload: time.Second, Controllers: 100 * time.Millisecond}
+
+// installed is an operator that is installed and whose certificate is rotated once.
+func installed(pause time.Duration) []Operator {
+	return []Operator{{Replicas: 2, Steps: []Step{{Action: Install, Await: true}, {After: pause, Action: Rotate, Await: true}}}}
+}
+
+// Scenarios with a meaning of their own. The limits that are documented show that the judge sees what it should see.
+func TestScenarios(t *testing.T) {
+	start := world.Defined(t, root)
+	for name, s := range map[string]Scenario{
+		"one API server":             {Late: lateness(0)},
+		"the manager's is late":      {Late: lateness(0, 0, 500*time.Millisecond), Reachable: true},
+		"another API server is late": {Late: lateness(0, 4*time.Second, 0)},
+		// Here the manager cannot ask API servers: it waits for the settle time.
+		"an API server is later than the settle time": {Late: lateness(0, 5*time.Minute, 0), Violates: []string{"I2"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s.Seed, s.Delays, s.Operators = 1, usual, installed(6*time.Minute)
+			if text := complaints(s, bubble(t, start, s)); text != "" {
+				t.Error(text)
+			}
+		})
+	}
+}
+
+func lateness(each ...time.Duration) []time.Duration { return each }

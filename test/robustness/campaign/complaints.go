@@ -1,0 +1,33 @@
+package campaign
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// shown is how many events are shown before a violation.
+const shown = 40
+
+// complaints returns in what a run differs from what is expected of it; empty for nothing.
+func complaints(s Scenario, r Result) string {
+	var text strings.Builder
+	if r.Problem != "" {
+		fmt.Fprintf(&text, "the run did not come to its end: %s\n%s", r.Problem, r.History.Text(r.History.Before(len(r.History.Events)-1, shown)))
+	}
+	violated := map[string]bool{}
+	for _, v := range r.Violations {
+		if violated[v.Invariant] = true; !slices.Contains(s.Violates, v.Invariant) {
+			fmt.Fprintf(&text, "%s\n%s", v, r.History.Text(r.History.Before(v.Event, shown)))
+		}
+	}
+	for _, invariant := range s.Violates {
+		if !violated[invariant] {
+			fmt.Fprintf(&text, "%s is not violated, and it should be\n", invariant)
+		}
+	}
+	if text.Len() == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s%s", s, &text)
+}

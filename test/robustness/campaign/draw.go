@@ -1,0 +1,68 @@
+package campaign
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/robustness/world"
+)
+
+// How late an API server may be. Where the manager can ask API servers, one that is later than two seconds stops each rotation; else the
+// manager waits for the settle time, which is five seconds.
+const (
+	latestReachable = 1500 * time.Millisecond
+	latest          = 4500 * time.Millisecond
+)
+
+// Draw returns the scenario of a seed.
+func Draw(seed uint64) Scenario {
+	r := rand.New(rand.NewPCG(seed, seed))
+	s := Scenario{Seed: seed, Reachable: r.IntN(2) == 0, Delays: drawDelays(r)}
+	for range 1 + r.IntN(3) {
+		s.Late = append(s.Late, drawLateness(r, s.Reachable))
+	}
+	for range 1 + r.IntN(2) {
+		s.Operators = append(s.Operators, drawOperator(r))
+	}
+	if r.IntN(3) > 0 {
+		s.FailOneIn = 10 + r.IntN(50)
+	}
+	for range r.IntN(3) {
+		s.Crashes = append(s.Crashes, 1+r.IntN(60))
+	}
+	return s
+}
+
+func drawLateness(r *rand.Rand, reachable bool) time.Duration {
+	longest := latest
+	if reachable {
+		longest = latestReachable
+	}
+	if r.IntN(2) == 0 {
+		return 0
+	}
+	return time.Duration(r.Int64N(int64(longest)))
+}
+
+// drawDelays draws delays of each order of magnitude with the same probability.
+func drawDelays(r *rand.Rand) world.Delays {
+	longest := []time.Duration{100 * time.Millisecond, time.Second, 10 * time.Second, time.Minute}
+	return world.Delays{
+		Start: longest[r.IntN(3)], Stop: longest[1+r.IntN(2)], Kubelet: longest[r.IntN(4)], Reload: longest[r.IntN(3)], Controllers: 100 * time.Millisecond,
+	}
+}
+
+func drawOperator(r *rand.Rand) Operator {
+	o := Operator{Replicas: 1 + r.IntN(3), Mutating: r.IntN(3) == 0, OwnNamespace: r.IntN(2) == 0}
+	o.Steps = []Step{{After: drawPause(r), Action: Install, Await: r.IntN(4) > 0}}
+	actions := []Action{Rotate, Rotate, Rotate, Upgrade, Upgrade, Uninstall, Install, Scale, Restart, Tamper, Cut}
+	for range 1 + r.IntN(4) {
+		o.Steps = append(o.Steps, Step{After: drawPause(r), Action: actions[r.IntN(len(actions))], Await: r.IntN(4) > 0})
+	}
+	return o
+}
+
+func drawPause(r *rand.Rand) time.Duration {
+	longest := []time.Duration{100 * time.Millisecond, 5 * time.Second, time.Minute}
+	return time.Duration(r.Int64N(int64(longest[r.IntN(3)])))
+}
