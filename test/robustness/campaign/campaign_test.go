@@ -33,16 +33,17 @@ func TestMain(m *testing.M) {
 // No run violates an invariant that it is not expected to violate, and each comes to its end.
 func TestCampaign(t *testing.T) {
 	start := world.Defined(t, root)
-	began, failed := time.Now(), 0
+	began, all := time.Now(), totals{}
 	for n := range *runs {
 		s := Draw(*seed + uint64(n))
-		if text := complaints(s, bubble(t, start, s)); text != "" {
-			failed++
+		result := bubble(t, start, s)
+		text := complaints(s, result)
+		if all.add(result, text != ""); text != "" {
 			t.Errorf("%s", text)
 		}
-		fmt.Fprintf(os.Stderr, "\r%d of %d runs, %d failed, %v", n+1, *runs, failed, time.Since(began).Round(time.Second))
+		fmt.Fprintf(os.Stderr, "\r%d of %d runs, %d with a violation, %v", n+1, *runs, all.failed, time.Since(began).Round(time.Second))
 	}
-	fmt.Fprintln(os.Stderr)
+	fmt.Fprintf(os.Stderr, "\n%s\n", &all)
 }
 
 // bubble carries out a scenario in virtual time.

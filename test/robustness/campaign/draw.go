@@ -18,7 +18,8 @@ const (
 func Draw(seed uint64) Scenario {
 	r := rand.New(rand.NewPCG(seed, seed))
 	s := Scenario{Seed: seed, Reachable: r.IntN(2) == 0, Delays: drawDelays(r)}
-	for range 1 + r.IntN(3) {
+	s.Late = []time.Duration{0}
+	for range r.IntN(3) {
 		s.Late = append(s.Late, drawLateness(r, s.Reachable))
 	}
 	for range 1 + r.IntN(2) {

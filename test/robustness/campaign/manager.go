@@ -76,6 +76,9 @@ type process struct {
 	crash  chan struct{}
 }
 
+// crashed returns how many managers have crashed.
+func (p *process) crashed() int { return min(int(p.number.Load()), len(p.crashes)) }
+
 func (p *process) agent() string { return fmt.Sprint(managerAgent, p.number.Load()) }
 
 // main runs managers until the context ends.
@@ -93,6 +96,9 @@ func (p *process) main(ctx context.Context) {
 		}
 		exit()
 		<-ended
+		if ctx.Err() != nil {
+			return
+		}
 		p.writes.Store(0)
 		p.number.Add(1)
 	}

@@ -27,6 +27,8 @@ type Result struct {
 	History    history.History
 	// Failures are the requests of the manager that failed.
 	Failures []Failure
+	// Crashes is how many managers crashed.
+	Crashes int
 }
 
 // The user agents of all clients except managers.
@@ -82,7 +84,7 @@ func Run(ctx context.Context, start etcd.Snapshot, s Scenario) Result {
 	managers.Wait()
 	w.Wait()
 	h := r.recorder.History()
-	return Result{Problem: r.why, Violations: judge.Judge(h), History: h, Failures: r.failures.list()}
+	return Result{Problem: r.why, Violations: judge.Judge(h), History: h, Failures: r.failures.list(), Crashes: r.process.crashed()}
 }
 
 // carryOut performs the steps of all operators at once, waits until the manager has completed them, and expects no writes after that.
@@ -93,11 +95,20 @@ func (r *run) carryOut() {
 		all[i] = &operator{run: r, Operator: o, number: i}
 		operators.Go(all[i].live)
 	}
+	busy, rest := context.WithCancel(r.ctx)
+	var clients sync.WaitGroup
+	clients.Go(func() { r.check(r.collectGarbage(busy)) })
+	for _, s := range r.Servers() {
+		clients.Go(func() { r.check(r.ask(busy, s)) })
+	}
 	operators.Wait()
 	r.failures.end()
 	for _, o := range all {
 		o.await("the end")
 	}
+	time.Sleep(3 * garbageInterval)
+	rest()
+	clients.Wait()
 	if r.failed() {
 		return
 	}
@@ -123,6 +134,12 @@ func (r *run) problem(format string, args ...any) {
 	defer r.mutex.Unlock()
 	if r.why == "" && r.ctx.Err() == nil {
 		r.why = fmt.Sprintf(format, args...)
+	}
+}
+
+func (r *run) check(err error) {
+	if err != nil {
+		r.problem("%v", err)
 	}
 }
 

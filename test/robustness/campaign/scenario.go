@@ -11,7 +11,8 @@ import (
 type Scenario struct {
 	// Seed decides what is random in the simulated cluster, and which requests fail.
 	Seed uint64
-	// Late is how late the watches of each API server are. The manager uses the last API server.
+	// Late is how late the watches of each API server are. The manager uses the last API server, and the controllers of the cluster the
+	// first one. Calls fail if that one is late: endpoints are then listed for longer than they exist.
 	Late []time.Duration
 	// Reachable is set if the manager can ask each API server. Else it waits for the settle time.
 	Reachable bool

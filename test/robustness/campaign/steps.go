@@ -3,14 +3,18 @@ package campaign
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/robustness/history"
 )
 
 // do performs an action. What it needs and does not exist makes it have no effect.
@@ -85,13 +89,37 @@ func (o *operator) scale() error {
 	return err
 }
 
-// restart deletes a pod. The only pod of an operator takes its webhooks with it.
+// restart deletes a pod. If it is the only one, calls fail until another one is ready.
 func (o *operator) restart() error {
 	pods, err := o.neighbour.kube.CoreV1().Pods(o.namespace()).List(o.ctx, metav1.ListOptions{})
 	if err != nil || len(pods.Items) == 0 {
 		return err
 	}
-	return ignoreAbsent(o.neighbour.kube.CoreV1().Pods(o.namespace()).Delete(o.ctx, pods.Items[0].Name, metav1.DeleteOptions{}))
+	outage := history.Condition{ID: fmt.Sprint("outage at ", time.Now()), Kind: history.Outage, Objects: o.services()}
+	outage.Begin = true
+	o.recorder.Condition(outage)
+	err = ignoreAbsent(o.neighbour.kube.CoreV1().Pods(o.namespace()).Delete(o.ctx, pods.Items[0].Name, metav1.DeleteOptions{}))
+	for began := time.Now(); !o.replaced(pods.Items[0].UID) && time.Since(began) < longest; {
+		time.Sleep(time.Second)
+	}
+	time.Sleep(time.Second) // EndpointSlices follow
+	outage.Begin = false
+	o.recorder.Condition(outage)
+	return err
+}
+
+// replaced reports whether a pod does not exist any more, and the Deployment has all its pods, if it exists.
+func (o *operator) replaced(uid types.UID) bool {
+	pods, err := o.admin.kube.CoreV1().Pods(o.namespace()).List(o.ctx, metav1.ListOptions{})
+	if err != nil || slices.ContainsFunc(pods.Items, func(p corev1.Pod) bool { return p.UID == uid }) {
+		return false
+	}
+	d, err := o.admin.kube.AppsV1().Deployments(o.namespace()).Get(o.ctx, "manager", metav1.GetOptions{})
+	return apierrors.IsNotFound(err) || err == nil && d.Status.ReadyReplicas >= *d.Spec.Replicas
+}
+
+func (o *operator) services() []history.Ref {
+	return []history.Ref{{Kind: "Service", Namespace: o.namespace(), Name: names.Service("manager")}}
 }
 
 // tamper deletes the webhook configurations of the operator.

@@ -124,6 +124,8 @@ type Call struct {
 	APIServer string `json:"apiServer"`
 	// Registration is the object that registers what was called.
 	Registration Ref `json:"registration"`
+	// Service is what was called.
+	Service Ref `json:"service"`
 	// Webhook is the name of the webhook in it; empty for conversions and APIServices.
 	Webhook string `json:"webhook,omitempty"`
 	// About is the object of the request.
@@ -160,7 +162,7 @@ type ConditionKind string
 
 // The kinds of conditions.
 const (
-	// Outage: calls of these registrations, or to these pods, may fail. The manager is not the cause.
+	// Outage: calls of these registrations, to these Services or to these pods may fail. The manager is not the cause.
 	Outage ConditionKind = "Outage"
 	// Stopped: the manager cannot continue with these objects, and has to report it.
 	Stopped ConditionKind = "Stopped"

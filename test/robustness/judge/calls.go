@@ -15,7 +15,7 @@ func noCallFails(c *cluster, e history.Event, report reporter) {
 
 // involved returns the registration of a call, and the pods that could have received it.
 func (c *cluster) involved(call history.Call) []history.Ref {
-	all := []history.Ref{call.Registration, call.Pod}
+	all := []history.Ref{call.Registration, call.Service, call.Pod}
 	for _, r := range c.registrationsOf(call.Registration, c.objects[call.Registration.Key()]) {
 		for _, p := range c.serving(r.service) {
 			all = append(all, p.Pod)

@@ -187,10 +187,10 @@ func TestReportsStops(t *testing.T) {
 	stopped := func() *story { return begin().condition(history.Stopped, true, csv) }
 	const message = "Secret operators/missing does not exist: create it"
 	stories{
-		"nothing is reported":            {stopped().waits(time.Minute).calls("ConfigMap", history.Answered), []string{"I13"}},
-		"something else is reported":     {stopped().reports(csv, "waiting").waits(time.Minute).calls("ConfigMap", history.Answered), []string{"I13"}},
-		"the cause is reported":          {stopped().waits(10*time.Second).reports(csv, message).waits(time.Minute).calls("ConfigMap", history.Answered), nil},
-		"the cause was reported before":  {begin().reports(csv, message).condition(history.Stopped, true, csv).waits(time.Minute).calls("ConfigMap", history.Answered), nil},
+		"nothing is reported":              {stopped().waits(time.Minute).calls("ConfigMap", history.Answered), []string{"I13"}},
+		"something else is reported":       {stopped().reports(csv, "waiting").waits(time.Minute).calls("ConfigMap", history.Answered), []string{"I13"}},
+		"the cause is reported":            {stopped().waits(10*time.Second).reports(csv, message).waits(time.Minute).calls("ConfigMap", history.Answered), nil},
+		"the cause was reported before":    {begin().reports(csv, message).condition(history.Stopped, true, csv).waits(time.Minute).calls("ConfigMap", history.Answered), nil},
 		"it continues before anyone waits": {stopped().condition(history.Stopped, false).waits(time.Minute).calls("ConfigMap", history.Answered), nil},
 	}.run(t)
 }

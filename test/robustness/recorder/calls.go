@@ -26,7 +26,8 @@ func (r *Recorder) Call(c apiserver.Call) {
 	r.mutex.Unlock()
 	call := &history.Call{
 		APIServer: c.Server, Registration: registered.object, Webhook: registered.webhook, Sent: c.Sent, Outcome: history.Answered,
-		About: history.Ref{Kind: c.About.Kind.Kind, Namespace: c.About.Namespace, Name: c.About.Name},
+		Service: history.Ref{Kind: "Service", Namespace: c.Namespace, Name: c.Service},
+		About:   history.Ref{Kind: c.About.Kind.Kind, Namespace: c.About.Namespace, Name: c.About.Name},
 	}
 	if c.Err != nil {
 		call.Outcome, call.Error = history.Failed, c.Err.Error()
