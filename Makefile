@@ -181,6 +181,10 @@ RUNS ?= 100
 robustness: ## Run the manager in RUNS simulated clusters (100), from SEED (1) on, in virtual time, and judge each run
 	go test -C test/robustness -count=1 -timeout=24h -v ./campaign -run '^TestCampaign$$' -seed $(SEED) -runs $(RUNS)
 
+.PHONY: mutants
+mutants: ## Put deliberate faults into the manager, each alone: the campaign has to find each within RUNS runs (30)
+	go run -C test/robustness ./mutants -runs $(or $(filter-out 100,$(RUNS)),30) -seed $(SEED)
+
 .PHONY: crashes
 crashes: programs ## End the commands and the manager of a takeover after each single write, each time from the first state
 	$(WORKSPACE) go test -count=1 -timeout=1h ./test/integration -run '^(TestTakeoverCommandDiesAtEachWrite|TestManagerDiesAtEachWriteOfATakeover)$$' -all-writes

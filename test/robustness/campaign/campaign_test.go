@@ -18,6 +18,8 @@ import (
 var (
 	runs = flag.Int("runs", 6, "how many runs")
 	seed = flag.Uint64("seed", 1, "the first seed")
+	// Mutants need one violation.
+	first = flag.Bool("first", false, "end after the first run with a violation")
 )
 
 // root is the root of the repository.
@@ -34,7 +36,7 @@ func TestMain(m *testing.M) {
 func TestCampaign(t *testing.T) {
 	start := world.Defined(t, root)
 	began, all := time.Now(), totals{}
-	for n := range *runs {
+	for n := 0; n < *runs && (all.failed == 0 || !*first); n++ {
 		s := Draw(*seed + uint64(n))
 		result := bubble(t, start, s)
 		text := complaints(s, result)

@@ -49,7 +49,7 @@ func (o *operator) prepare() error {
 }
 
 // longest is how long the manager may take for a step. A request that fails is retried after at most some minutes.
-const longest = time.Hour
+const longest = 20 * time.Minute
 
 // await waits until the manager has completed everything that was asked for.
 func (o *operator) await(what string) {
