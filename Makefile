@@ -181,6 +181,10 @@ RUNS ?= 100
 robustness: ## Run the manager in RUNS simulated clusters (100), from SEED (1) on, in virtual time, and judge each run
 	go test -C test/robustness -count=1 -timeout=24h -v ./campaign -run '^TestCampaign$$' -seed $(SEED) -runs $(RUNS)
 
+.PHONY: robustness-shrink
+robustness-shrink: ## Make the scenario of a SEED with a violation as simple as possible
+	go test -C test/robustness -count=1 -timeout=24h -v ./campaign -run '^TestCampaign$$' -seed $(SEED) -runs 1 -shrink 200
+
 .PHONY: mutants
 mutants: ## Put deliberate faults into the manager, each alone: the campaign has to find each within RUNS runs (30)
 	go run -C test/robustness ./mutants -runs $(or $(filter-out 100,$(RUNS)),30) -seed $(SEED)

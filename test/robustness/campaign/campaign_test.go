@@ -1,6 +1,7 @@
 package campaign
 
 import (
+	"encoding/json"
 	"flag"
 	"fmt"
 	"log/slog"
@@ -20,6 +21,8 @@ var (
 	seed = flag.Uint64("seed", 1, "the first seed")
 	// Mutants need one violation.
 	first = flag.Bool("first", false, "end after the first run with a violation")
+	// Each try is up to three runs.
+	tries = flag.Int("shrink", 0, "how many times to try to make a scenario with a violation simpler")
 )
 
 // root is the root of the repository.
@@ -42,10 +45,35 @@ func TestCampaign(t *testing.T) {
 		text := complaints(s, result)
 		if all.add(result, text != ""); text != "" {
 			t.Errorf("%s", text)
+			shrink(t, start, s, result)
 		}
 		fmt.Fprintf(os.Stderr, "\r%d of %d runs, %d with a violation, %v", n+1, *runs, all.failed, time.Since(began).Round(time.Second))
 	}
 	fmt.Fprintf(os.Stderr, "\n%s\n", &all)
+}
+
+// shrink prints the simplest scenario with one of the violations of a run. The order of goroutines differs between runs, so each scenario is
+// tried three times.
+func shrink(t *testing.T, start etcd.Snapshot, s Scenario, failed Result) {
+	if *tries == 0 {
+		return
+	}
+	var last string
+	fails := func(simpler Scenario) bool {
+		for range 3 {
+			if result := bubble(t, start, simpler); result.resembles(failed) {
+				last = complaints(simpler, result)
+				return true
+			}
+		}
+		return false
+	}
+	simplest := Shrink(s, failed.Failures, *tries, fails)
+	text, err := json.MarshalIndent(simplest, "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("the simplest scenario that was found; as a test, add it to testdata:\n%s\n%s", last, text)
 }
 
 // bubble carries out a scenario in virtual time.

@@ -4,10 +4,22 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/robustness/judge"
 )
 
 // shown is how many events are shown before a violation.
 const shown = 40
+
+// resembles reports whether two runs failed in the same way: they violate a common invariant, or both did not come to their ends.
+func (r Result) resembles(other Result) bool {
+	if r.Problem != "" && other.Problem != "" {
+		return true
+	}
+	return slices.ContainsFunc(r.Violations, func(v judge.Violation) bool {
+		return slices.ContainsFunc(other.Violations, func(w judge.Violation) bool { return v.Invariant == w.Invariant })
+	})
+}
 
 // complaints returns in what a run differs from what is expected of it; empty for nothing.
 func complaints(s Scenario, r Result) string {

@@ -17,9 +17,9 @@ const (
 // Draw returns the scenario of a seed.
 func Draw(seed uint64) Scenario {
 	r := rand.New(rand.NewPCG(seed, seed))
-	s := Scenario{Seed: seed, Reachable: r.IntN(2) == 0, Delays: drawDelays(r)}
+	s := Scenario{Seed: seed, Reachable: r.IntN(3) == 0, Delays: drawDelays(r)}
 	s.Late = []time.Duration{0}
-	for range r.IntN(3) {
+	for range []int{0, 1, 1, 2, 2}[r.IntN(5)] {
 		s.Late = append(s.Late, drawLateness(r, s.Reachable))
 	}
 	for range 1 + r.IntN(2) {
@@ -39,25 +39,27 @@ func drawLateness(r *rand.Rand, reachable bool) time.Duration {
 	if reachable {
 		longest = latestReachable
 	}
-	if r.IntN(2) == 0 {
+	if r.IntN(4) == 0 {
 		return 0
 	}
 	return time.Duration(r.Int64N(int64(longest)))
 }
 
-// drawDelays draws delays of each order of magnitude with the same probability.
+// drawDelays draws delays of different orders of magnitude. The short ones show where the manager does not wait for something else.
 func drawDelays(r *rand.Rand) world.Delays {
-	longest := []time.Duration{100 * time.Millisecond, time.Second, 10 * time.Second, time.Minute}
+	short, second, long, minute := 100*time.Millisecond, time.Second, 10*time.Second, time.Minute
+	of := func(longest ...time.Duration) time.Duration { return longest[r.IntN(len(longest))] }
 	return world.Delays{
-		Start: longest[r.IntN(3)], Stop: longest[1+r.IntN(2)], Kubelet: longest[r.IntN(4)], Reload: longest[r.IntN(3)], Controllers: 100 * time.Millisecond,
+		Start: of(short, second, long), Stop: of(second, long), Kubelet: of(short, short, second, long, minute), Reload: of(short, short, second, long),
+		Controllers: short,
 	}
 }
 
 func drawOperator(r *rand.Rand) Operator {
 	o := Operator{Replicas: 1 + r.IntN(3), Mutating: r.IntN(3) == 0, OwnNamespace: r.IntN(2) == 0}
 	o.Steps = []Step{{After: drawPause(r), Action: Install, Await: r.IntN(4) > 0}}
-	actions := []Action{Rotate, Rotate, Rotate, Upgrade, Upgrade, Uninstall, Install, Scale, Restart, Tamper, Cut}
-	for range 1 + r.IntN(4) {
+	actions := []Action{Rotate, Rotate, Rotate, Rotate, Rotate, Upgrade, Upgrade, Uninstall, Install, Scale, Restart, Tamper, Cut}
+	for range 2 + r.IntN(4) {
 		o.Steps = append(o.Steps, Step{After: drawPause(r), Action: actions[r.IntN(len(actions))], Await: r.IntN(4) > 0})
 	}
 	return o

@@ -5,6 +5,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -67,8 +68,8 @@ func try(m mutant) (found string, err error) {
 	if err != nil {
 		return "", err
 	}
-	cmd := exec.Command("go", "test", "-vet=off", "-count=1", "-timeout=10m", "-overlay="+overlay, "./campaign", "-run", "^TestCampaign$",
-		"-runs", fmt.Sprint(*runs), "-seed", fmt.Sprint(*seed), "-first") //nolint:noctx // an interruption ends both
+	cmd := exec.CommandContext(context.Background(), "go", "test", "-vet=off", "-count=1", "-timeout=10m", "-overlay="+overlay, "./campaign", "-run", "^TestCampaign$",
+		"-runs", fmt.Sprint(*runs), "-seed", fmt.Sprint(*seed), "-first")
 	output, err := cmd.CombinedOutput()
 	if err == nil {
 		return "", nil

@@ -42,7 +42,7 @@ var mutants = []mutant{
 	{"a deleted registration is not observed", "pkg/controller/watch/watch.go", "	h.enqueueOwners(queue.Urgent, before, after) // another client may have unregistered a webhook\n", ""},
 	// Uninstallation and upgrades.
 	{"webhooks stay when an operator is uninstalled", "pkg/controller/uninstall/registrations.go", "	if err := u.deleteProven(ctx, csv, all, ownership); err != nil {\n		return deleted, err\n	}\n	return deleted, keptByFinalizers", "	if err := u.deleteProven(ctx, csv, all[:0], ownership); err != nil {\n		return deleted, err\n	}\n	return deleted, keptByFinalizers"},
-	{"pods may end before API servers have observed that webhooks are gone", "pkg/controller/deletedcsv.go", "	return c.Rollout.Settle\n", "	return 0\n"},
+	{"pods may end before API servers have observed the end of webhooks", "pkg/controller/deletedcsv.go", "	return c.Rollout.Settle\n", "	return 0\n"},
 	{"a replaced version is not deleted", "pkg/controller/csv.go", "	return requeue, write.Delete(ctx, c.OLM.ClusterServiceVersions(csv.Namespace), csv)", "	return requeue, nil"},
 	{"a deleted version passes nothing on", "pkg/controller/deletedcsv.go", "		successor = relatives.Successor(backends.Installed)\n", ""},
 	// Caches and status.
