@@ -19,8 +19,11 @@ func Draw(seed uint64) Scenario {
 	r := rand.New(rand.NewPCG(seed, seed))
 	s := Scenario{Seed: seed, Reachable: r.IntN(3) == 0, Delays: drawDelays(r)}
 	s.Late = []time.Duration{0}
-	for range []int{0, 1, 1, 2, 2}[r.IntN(5)] {
-		s.Late = append(s.Late, drawLateness(r, s.Reachable))
+	if r.IntN(4) > 0 {
+		s.Late = append(s.Late, drawLateness(r, s.Reachable, 4, 5))
+	}
+	if r.IntN(5) > 0 {
+		s.Late = append(s.Late, drawLateness(r, s.Reachable, 1, 3))
 	}
 	for range 1 + r.IntN(2) {
 		s.Operators = append(s.Operators, drawOperator(r))
@@ -34,12 +37,13 @@ func Draw(seed uint64) Scenario {
 	return s
 }
 
-func drawLateness(r *rand.Rand, reachable bool) time.Duration {
+// drawLateness returns a time that is not zero in some of a number of cases.
+func drawLateness(r *rand.Rand, reachable bool, late, of int) time.Duration {
 	longest := latest
 	if reachable {
 		longest = latestReachable
 	}
-	if r.IntN(4) == 0 {
+	if r.IntN(of) >= late {
 		return 0
 	}
 	return time.Duration(r.Int64N(int64(longest)))
@@ -56,9 +60,9 @@ func drawDelays(r *rand.Rand) world.Delays {
 }
 
 func drawOperator(r *rand.Rand) Operator {
-	o := Operator{Replicas: 1 + r.IntN(3), Mutating: r.IntN(3) == 0, OwnNamespace: r.IntN(2) == 0}
+	o := Operator{Replicas: 1 + r.IntN(3), Mutating: r.IntN(3) == 0, OwnNamespace: r.IntN(2) == 0, Intruded: r.IntN(4) == 0}
 	o.Steps = []Step{{After: drawPause(r), Action: Install, Await: r.IntN(4) > 0}}
-	actions := []Action{Rotate, Rotate, Rotate, Rotate, Rotate, Upgrade, Upgrade, Uninstall, Install, Scale, Restart, Tamper, Cut}
+	actions := []Action{Rotate, Rotate, Rotate, Rotate, Rotate, Upgrade, Upgrade, Uninstall, Install, Scale, Restart, Tamper, Lose, Cut}
 	for range 2 + r.IntN(4) {
 		o.Steps = append(o.Steps, Step{After: drawPause(r), Action: actions[r.IntN(len(actions))], Await: r.IntN(4) > 0})
 	}

@@ -35,7 +35,9 @@ type Operator struct {
 	Mutating bool
 	// OwnNamespace is set if its OperatorGroup has its own namespace only, and not all.
 	OwnNamespace bool
-	Steps        []Step
+	// Intruded is set if another client has objects with the names and labels of the operator's.
+	Intruded bool
+	Steps    []Step
 }
 
 // Step is one thing that is done with an operator.
@@ -64,6 +66,8 @@ const (
 	Scale Action = "scale"
 	// Restart deletes a pod, as a drain does.
 	Restart Action = "restart"
+	// Lose deletes the Secret with the certificate.
+	Lose Action = "lose"
 	// Tamper deletes the webhook configurations, as another client with the permission can.
 	Tamper Action = "tamper"
 	// Cut ends all watches at the API server of the manager.

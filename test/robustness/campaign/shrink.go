@@ -86,6 +86,9 @@ func simplerOperators(s Scenario, operator int) (all []Scenario) {
 	if o.Mutating {
 		add(func(o *Operator) { o.Mutating = false })
 	}
+	if o.Intruded {
+		add(func(o *Operator) { o.Intruded = false })
+	}
 	if o.OwnNamespace {
 		add(func(o *Operator) { o.OwnNamespace = false })
 	}

@@ -36,6 +36,8 @@ func (o *operator) do(action Action) error {
 		return o.restart()
 	case action == Tamper:
 		return o.tamper()
+	case action == Lose:
+		return ignoreAbsent(o.neighbour.kube.CoreV1().Secrets(o.namespace()).Delete(o.ctx, names.Secret(names.Service("manager")), metav1.DeleteOptions{}))
 	case action == Cut:
 		o.Last().CutWatches()
 	}

@@ -114,7 +114,7 @@ func (w *World) start(p *pod) bool {
 	return true
 }
 
-// mount returns the certificate in the Secret of a pod; nil for a pod without one.
+// mount returns the certificate in the Secret of a pod; nil for a pod without a Secret. It is not ok without a certificate in the Secret.
 func (w *World) mount(p *pod) (*tls.Certificate, string, bool) {
 	if p.secret == "" {
 		return nil, "", true
@@ -125,7 +125,7 @@ func (w *World) mount(p *pod) (*tls.Certificate, string, bool) {
 	}
 	pair, err := tls.X509KeyPair(secret.Data[corev1.TLSCertKey], secret.Data[corev1.TLSPrivateKeyKey])
 	if err != nil {
-		return nil, secret.ResourceVersion, true // it runs, and serves nothing
+		return nil, "", false // a process does not start without a certificate, and keeps the last one that it could load
 	}
 	return &pair, secret.ResourceVersion, true
 }
