@@ -60,7 +60,7 @@ func drawDelays(r *rand.Rand) world.Delays {
 }
 
 func drawOperator(r *rand.Rand) Operator {
-	o := Operator{Replicas: 1 + r.IntN(3), Mutating: r.IntN(3) == 0, OwnNamespace: r.IntN(2) == 0, Intruded: r.IntN(4) == 0}
+	o := Operator{Replicas: 1 + r.IntN(3), Mutating: r.IntN(3) == 0, OwnNamespace: r.IntN(2) == 0, Labelled: r.IntN(4) == 0}
 	o.Steps = []Step{{After: drawPause(r), Action: Install, Await: r.IntN(4) > 0}}
 	actions := []Action{Rotate, Rotate, Rotate, Rotate, Rotate, Upgrade, Upgrade, Uninstall, Install, Scale, Restart, Tamper, Lose, Cut}
 	for range 2 + r.IntN(4) {

@@ -1,7 +1,6 @@
 package campaign
 
 import (
-	"errors"
 	"time"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
@@ -15,25 +14,33 @@ import (
 // occupation is how long the name of the Service is taken.
 const occupation = 30 * time.Second
 
-// intrude creates objects of another client in the place of the manager's: a Service with the name that the operator needs, for some
-// time, and a webhook configuration with the labels of the operator's, for good.
-func (o *operator) intrude() error {
+// label creates a webhook configuration of another client with the labels of the operator's.
+func (o *operator) label() error {
+	if !o.Labelled {
+		return nil
+	}
+	_, err := o.neighbour.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations().Create(o.ctx, o.labelled(), metav1.CreateOptions{})
+	return err
+}
+
+// occupy creates a Service of another client with the name that the operator needs, and deletes it later.
+func (o *operator) occupy() error {
+	if !o.Occupied {
+		return nil
+	}
 	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: names.Service("manager")}}
 	service.Spec.Ports = []corev1.ServicePort{{Port: 443}}
-	_, errService := o.neighbour.kube.CoreV1().Services(o.namespace()).Create(o.ctx, service, metav1.CreateOptions{})
-	_, errLabelled := o.neighbour.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations().Create(o.ctx, o.labelled(), metav1.CreateOptions{})
-	if err := errors.Join(errService, errLabelled); err != nil {
-		return err
-	}
+	services := o.neighbour.kube.CoreV1().Services(o.namespace())
 	time.AfterFunc(occupation, func() {
-		if err := o.neighbour.kube.CoreV1().Services(o.namespace()).Delete(o.ctx, service.Name, metav1.DeleteOptions{}); err != nil {
+		if err := services.Delete(o.ctx, service.Name, metav1.DeleteOptions{}); err != nil {
 			o.problem("the Service of a neighbour: %v", err)
 		}
 	})
-	return nil
+	_, err := services.Create(o.ctx, service, metav1.CreateOptions{})
+	return err
 }
 
-// labelled is a webhook configuration of another client with the labels of the operator's.
+// labelled calls a Service that is not the operator's.
 func (o *operator) labelled() *admissionregistrationv1.ValidatingWebhookConfiguration {
 	ignore, none := admissionregistrationv1.Ignore, admissionregistrationv1.SideEffectClassNone
 	return &admissionregistrationv1.ValidatingWebhookConfiguration{

@@ -45,10 +45,10 @@ func (o *operator) prepare() error {
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
 	_, errAccount := o.author.kube.CoreV1().ServiceAccounts(o.namespace()).Create(o.ctx, account, metav1.CreateOptions{})
 	_, errGroup := o.author.OperatorGroups(o.namespace()).Create(o.ctx, o.group(), metav1.CreateOptions{})
-	if err := errors.Join(errNamespace, errAccount, errGroup); err != nil || !o.Intruded {
+	if err := errors.Join(errNamespace, errAccount, errGroup); err != nil {
 		return err
 	}
-	return o.intrude()
+	return errors.Join(o.label(), o.occupy())
 }
 
 // longest is how long the manager may take for a step. A request that fails is retried after at most some minutes.

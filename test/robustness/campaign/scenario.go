@@ -35,8 +35,10 @@ type Operator struct {
 	Mutating bool
 	// OwnNamespace is set if its OperatorGroup has its own namespace only, and not all.
 	OwnNamespace bool
-	// Intruded is set if another client has objects with the names and labels of the operator's.
-	Intruded bool
+	// Labelled is set if another client has a webhook configuration with the labels of the operator's.
+	Labelled bool
+	// Occupied is set if another client has a Service with the name of the operator's for some time.
+	Occupied bool
 	Steps    []Step
 }
 

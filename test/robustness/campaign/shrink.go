@@ -86,8 +86,11 @@ func simplerOperators(s Scenario, operator int) (all []Scenario) {
 	if o.Mutating {
 		add(func(o *Operator) { o.Mutating = false })
 	}
-	if o.Intruded {
-		add(func(o *Operator) { o.Intruded = false })
+	if o.Labelled {
+		add(func(o *Operator) { o.Labelled = false })
+	}
+	if o.Occupied {
+		add(func(o *Operator) { o.Occupied = false })
 	}
 	if o.OwnNamespace {
 		add(func(o *Operator) { o.OwnNamespace = false })

@@ -28,7 +28,13 @@ func (s Scenario) String() string {
 		line("  manager %d crashes after its write %d", i, after)
 	}
 	for i, o := range s.Operators {
-		line("  operator %d: %d replicas, mutating webhook: %t, only its own namespace: %t, objects of another client: %t", i, o.Replicas, o.Mutating, o.OwnNamespace, o.Intruded)
+		line("  operator %d: %d replicas, mutating webhook: %t, only its own namespace: %t", i, o.Replicas, o.Mutating, o.OwnNamespace)
+		if o.Labelled {
+			line("    another client has a webhook configuration with its labels")
+		}
+		if o.Occupied {
+			line("    another client has a Service with its name for %v", occupation)
+		}
 		for _, step := range o.Steps {
 			line("    after %8v: %s%s", step.After.Round(time.Millisecond), step.Action, map[bool]string{true: ", until it is complete"}[step.Await])
 		}

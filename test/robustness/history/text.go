@@ -14,16 +14,49 @@ func (h History) Text(events []Event) string {
 	return text.String()
 }
 
-// Before returns up to n events that end with one of them, without those of kinds that are no news to a reader.
+// Before returns up to n events that end with one of them, as far as they explain it: without answered calls, Leases, Events and what
+// API servers use. An event in a namespace is explained by events in it and by events without a namespace.
 func (h History) Before(event, n int) []Event {
 	var found []Event
+	namespace := h.Events[event].namespace()
 	for i := event; i >= 0 && len(found) < n; i-- {
-		if w := h.Events[i].Write; w != nil && (w.Object.Kind == "Lease" || w.Object.Kind == "Event") || h.Events[i].View != nil {
-			continue
+		e := h.Events[i]
+		if i == event || e.isNews() && (namespace == "" || e.namespace() == "" || e.namespace() == namespace) {
+			found = append([]Event{e}, found...)
 		}
-		found = append([]Event{h.Events[i]}, found...)
 	}
 	return found
+}
+
+func (e Event) isNews() bool {
+	switch {
+	case e.View != nil:
+		return false
+	case e.Call != nil:
+		return e.Call.Outcome == Failed
+	case e.Write != nil:
+		return e.Write.Object.Kind != "Lease" && e.Write.Object.Kind != "Event"
+	default:
+		return true
+	}
+}
+
+// namespace returns the namespace of the object that the event is about; empty for none.
+func (e Event) namespace() string {
+	switch {
+	case e.Write != nil:
+		return e.Write.Object.Namespace
+	case e.Read != nil:
+		return e.Read.Object.Namespace
+	case e.Serving != nil:
+		return e.Serving.Pod.Namespace
+	case e.Handshake != nil:
+		return e.Handshake.Pod.Namespace
+	case e.Call != nil:
+		return e.Call.Service.Namespace
+	default:
+		return ""
+	}
 }
 
 // String returns the event in one line, without contents of objects.

@@ -53,7 +53,9 @@ func New(ctx context.Context, n int, store *etcd.Store, seed uint64, delays Dela
 	if err != nil {
 		return nil, err
 	}
-	kube, err := kubernetes.NewForConfig(cluster.Server(0).Config(apiserver.Admin))
+	config := cluster.Server(0).Config(apiserver.Admin)
+	config.UserAgent = "controllers"
+	kube, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return nil, err
 	}
