@@ -98,7 +98,7 @@ test: ## Run all tests: unit, integration, browser, e2e, and corpus where the bu
 
 # These processes, and the servers that they start, end soon: what is left lying in memory costs
 # them less than collecting it.
-unit integration: export GOGC ?= 400
+unit integration robustness mutants: export GOGC ?= 400
 
 # A time limit ends a test that hangs: it is several times what the tests take on two cores that
 # other work keeps busy.

@@ -35,7 +35,9 @@ func (r *run) ask(ctx context.Context, server *apiserver.Server) error {
 
 // collectGarbage runs the garbage collector until the context ends. What fails is tried in the next round.
 func (r *run) collectGarbage(ctx context.Context) error {
-	collector, err := actors.New(r.Server(0).Config(apiserver.Admin))
+	config := r.Server(0).Config(apiserver.Admin)
+	config.UserAgent = "garbage collector"
+	collector, err := actors.New(config)
 	if err != nil {
 		return err
 	}

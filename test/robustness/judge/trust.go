@@ -112,8 +112,8 @@ func (c *cluster) verify(r registration, p served, at time.Time) error {
 	return err
 }
 
-// liveFor is how old a live read may be.
-const liveFor = 10 * time.Second
+// liveFor is how old a live read may be: each of the requests after it may be slow.
+const liveFor = 30 * time.Second
 
 // restsOnLiveReads is I3. A manager may complete what another one decided: the reads of all of them count.
 func restsOnLiveReads(c *cluster, e history.Event, report reporter) {
