@@ -104,7 +104,7 @@ func write(m mutant, directory string) (overlay string, err error) {
 
 var (
 	violation = regexp.MustCompile(`\b(I\d+) at event`)
-	number    = regexp.MustCompile(`(\d+) runs, 1 with a violation`)
+	number    = regexp.MustCompile(`(?m)^(\d+) runs, 1 with a violation`)
 )
 
 // findings summarizes the output of a campaign that failed.
