@@ -109,7 +109,7 @@ unit: ## Run the tests that need nothing but Go
 	go test -C test/olm ./catalog
 	go test -C test/gitops .
 	go test -C test/chart .
-	go test -C test/robustness ./etcd ./history ./judge ./apiserver ./actors ./campaign
+	go test -C test/robustness ./etcd ./history ./judge ./apiserver ./actors ./campaign ./mutants
 	go test -C hack/tools/words .
 	go test -C hack/release .
 
