@@ -44,7 +44,7 @@ var mutants = []mutant{
 	{"webhooks stay when an operator is uninstalled", "pkg/controller/uninstall/registrations.go", "	if err := u.deleteProven(ctx, csv, all, ownership); err != nil {\n		return deleted, err\n	}\n	return deleted, keptByFinalizers", "	if err := u.deleteProven(ctx, csv, all[:0], ownership); err != nil {\n		return deleted, err\n	}\n	return deleted, keptByFinalizers"},
 	{"pods may end before API servers have observed the end of webhooks", "pkg/controller/deletedcsv.go", "	return c.Rollout.Settle\n", "	return 0\n"},
 	{"a replaced version is not deleted", "pkg/controller/csv.go", "	return requeue, write.Delete(ctx, c.OLM.ClusterServiceVersions(csv.Namespace), csv)", "	if csv.Name == \"\" {\n		return requeue, write.Delete(ctx, c.OLM.ClusterServiceVersions(csv.Namespace), csv)\n	}\n	return requeue, nil"},
-	{"a deleted version passes nothing on", "pkg/controller/deletedcsv.go", "		successor = relatives.Successor(backends.Installed)\n", ""},
+	{"a deleted version passes nothing on", "pkg/controller/deletedcsv.go", "	return relatives.Successor(backends.Installed), backends, nil\n", "	return nil, backends, nil\n"},
 	// Caches and status.
 	{"caches need not show earlier writes", "pkg/controller/informers/expectations.go", "if now.Sub(expected.at) < e.Grace && !expected.shownBy(caches) {", "if e.Grace < 0 && !expected.shownBy(caches) {"},
 	{"an unchanged status is written", "pkg/controller/reporter/rollout.go", "	if equality.Semantic.DeepEqual(current.Status, status) {\n		return rollout.Requeue{}, nil", "	if !equality.Semantic.DeepEqual(status, status) {\n		return rollout.Requeue{}, nil"},
