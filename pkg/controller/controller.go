@@ -27,6 +27,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/originals"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/prober"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/reachability"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/records"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/reporter"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/uninstall"
@@ -51,6 +52,8 @@ type Options struct {
 	Dial func(ctx context.Context, address string) (net.Conn, error)
 	// APIServers finds the API servers; nil reads them from the cluster.
 	APIServers func(context.Context) prober.Servers
+	// APIServerMetricsInterval is how often the metrics of API servers are read while a webhook is registered; 0 for never.
+	APIServerMetricsInterval time.Duration
 	// Clock is the clock of the queue; nil is the real one.
 	Clock clock.WithTicker
 	// LiftRoles grants in the namespaces of an OperatorGroup what installers granted in that of the operator.
@@ -93,6 +96,7 @@ type Controller struct {
 	reporter  *reporter.Reporter
 	groups    *groups.Reconciler
 	originals *originals.Revealer
+	calls     *reachability.Watcher
 	uninstall *uninstall.Uninstaller
 }
 
@@ -111,6 +115,7 @@ func New(set clients.Set, events record.EventRecorder, measured *metrics.Metrics
 	c.adopted = informers.NewAdoptedPods(set.Kube, func(before, after drift.Object) { c.handlers.AdoptedPodChanged(before, after) })
 	c.wire()
 	measured.RegisterStatus(c.versions.ManagedRollouts)
+	measured.RegisterCalls(c.calls.Last)
 	return c, c.handlers.Register()
 }
 
@@ -165,6 +170,10 @@ func (c *Controller) wireExecutor() {
 	if c.prober.APIServers == nil {
 		c.prober.APIServers = c.prober.FindServers
 	}
+	c.calls = &reachability.Watcher{
+		Set: c.Set, Interval: c.APIServerMetricsInterval, APIServers: asker.APIServers, Rollouts: c.versions.ManagedRollouts,
+		Record: &c.records.Calls, Changed: c.queue.Add, Now: c.now, Log: c.log,
+	}
 	c.executor = &execute.Executor{
 		Set: c.Set, Records: c.records, Rotations: c.Certificates.Parallel,
 		Caches: c.caches, OnDemand: c.onDemand, Writes: c.writes, Events: c.events, Log: c.log, Metrics: c.metrics,
@@ -206,7 +215,9 @@ func (c *Controller) Run(ctx context.Context) {
 	c.log.WithField("workers", c.Workers).Info("working")
 	c.metrics.SetLeader(true)
 	defer c.metrics.SetLeader(false)
+	c.calls.Start()
 	var workers wait.Group
+	workers.StartWithContext(ctx, c.calls.Run)
 	for range c.Workers {
 		workers.Start(func() { c.work(ctx) })
 	}

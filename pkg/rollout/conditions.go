@@ -19,6 +19,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/rules"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/conversion"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/phase"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/reachability"
 )
 
 // SetCondition defaults to the status True and the type as reason. Without a message, it removes the condition.
@@ -34,7 +35,8 @@ func SetCondition(status *managerv1alpha1.WebhookRolloutStatus, c metav1.Conditi
 	meta.SetStatusCondition(&status.Conditions, c)
 }
 
-// Nothing is compared for a blocked version, so its previous condition about admission stays.
+// Nothing is compared for a blocked version, so its previous condition about admission stays. So does that about calls until the
+// first metrics of API servers are read.
 func (r *reporter) setConditions(status *managerv1alpha1.WebhookRolloutStatus, f phase.Facts) {
 	conditions := []metav1.Condition{
 		ready(*status, f),
@@ -43,6 +45,9 @@ func (r *reporter) setConditions(status *managerv1alpha1.WebhookRolloutStatus, f
 		{Type: managerv1alpha1.ConditionContested, Message: r.contested()},
 		{Type: managerv1alpha1.ConditionUnregistrationRefused, Message: r.unregistrationRefused()},
 		{Type: managerv1alpha1.ConditionInstallerForbidden, Message: strings.Join(lists.Sorted(lists.ByKey(r.Observed.Forbidden)), "; ")},
+	}
+	if r.Observed.Calls.Complete {
+		conditions = append(conditions, reachability.Condition(r.Observed.Calls, *status))
 	}
 	if r.compares {
 		conditions = append(conditions, metav1.Condition{Type: managerv1alpha1.ConditionChangedByAdmission, Message: r.changedByAdmission()})

@@ -21,6 +21,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apiservers/calls"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/permissions"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/requirements"
@@ -170,6 +171,8 @@ type Observed struct {
 	// Writes are the manager's latest writes, as far as this process knows them.
 	Writes   map[string]drift.Write
 	Contests map[string]drift.Contest
+	// Calls reports from which API servers calls of webhooks fail.
+	Calls calls.Report
 }
 
 // WriteRefusal returns why an object cannot be created or changed; empty if the API server refuses only to delete it.

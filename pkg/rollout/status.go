@@ -15,6 +15,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/phase"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/reachability"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/registration"
 )
 
@@ -92,12 +93,16 @@ func (r *reporter) reportDeployment(d deploymentView, limit int) managerv1alpha1
 			continue
 		}
 		seen := r.interception(w.Webhook)
+		var unreachableFrom []managerv1alpha1.UnreachableFrom
+		if w.live() {
+			unreachableFrom = reachability.From(r.Observed.Calls, w.Description, r.previousStatus(w.Description))
+		}
 		reported.Webhooks = append(reported.Webhooks, managerv1alpha1.WebhookStatus{
 			Type: w.Description.Type, GenerateName: w.Description.GenerateName,
 			Intercepts: seen.Text, BeyondScope: seen.BeyondScope, Exempt: seen.Exempt,
 			Configuration: w.configuration, CRDs: lists.Distinct(w.Description.ConversionCRDs), Calls: r.callOf(w.Description),
 			State: w.state, Reason: w.reason, Message: message, LastTransitionTime: &since, LastGap: w.gap,
-			FailOpen: r.failOpenOf(w.Description),
+			FailOpen: r.failOpenOf(w.Description), UnreachableFrom: unreachableFrom,
 		})
 	}
 	return reported

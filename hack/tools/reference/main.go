@@ -133,7 +133,9 @@ type alerts struct {
 
 func metricsPage(file string) string {
 	r := &recorder{Registry: prometheus.NewRegistry()}
-	metrics.New(r).RegisterStatus(nil)
+	measured := metrics.New(r)
+	measured.RegisterStatus(nil)
+	measured.RegisterCalls(nil)
 	csvmetrics.Register(r, nil)
 	slices.Sort(r.rows)
 	text := generated + "# Metrics and alerts\n\nFor administrators who write rules and dashboards. [monitor.md](../admin/monitor.md) describes how to scrape\nthe metrics.\n\n" +

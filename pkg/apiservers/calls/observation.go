@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// unreadIntervals is for how many intervals an API server must not have been read until this is reported: a restart takes less.
+// unreadIntervals is for how many intervals an API server that was read must not be read until this is reported: a restart takes
+// less.
 const unreadIntervals = 20
 
 // Observation is what is known about the calls of all API servers, by their addresses.
@@ -17,7 +18,8 @@ type Observation struct {
 	unread  map[string]unread
 }
 
-// unread is since when the metrics of an API server cannot be read. The first error stays: texts of errors vary.
+// unread is since when the metrics of an API server cannot be read; zero if they never were. The first error stays: texts of
+// errors vary.
 type unread struct {
 	since time.Time
 	why   string
@@ -42,20 +44,24 @@ func (o Observation) Next(p Policy, r Readings, known Known, now time.Time) Obse
 		next.Servers[address] = o.Servers[address].Next(p, reading, known.at(address), now)
 	}
 	for address, why := range r.Unread {
-		if history, found := o.Servers[address]; found {
+		history, found := o.Servers[address]
+		if found {
 			next.Servers[address] = history
 		}
-		next.unread[address] = o.unreadSince(address, fmt.Sprintf("the metrics of the API server at %s cannot be read: %s", address, why), now)
+		next.unread[address] = o.unreadSince(address, fmt.Sprintf("the metrics of the API server at %s cannot be read: %s", address, why), found, now)
 	}
 	if r.Obstacle != "" {
-		next.unread[""] = o.unreadSince("", r.Obstacle, now)
+		next.unread[""] = o.unreadSince("", r.Obstacle, len(o.Servers) > 0, now)
 	}
 	return next
 }
 
-func (o Observation) unreadSince(address, why string, now time.Time) unread {
+func (o Observation) unreadSince(address, why string, wasRead bool, now time.Time) unread {
 	if before, found := o.unread[address]; found {
 		return before
+	}
+	if !wasRead {
+		return unread{why: why}
 	}
 	return unread{now, why}
 }
@@ -70,7 +76,7 @@ func (k Known) at(address string) map[Webhook]*Failure {
 
 // Report is what the status reports about calls. The zero value says that nothing is known yet.
 type Report struct {
-	// Complete is set after the first round.
+	// Complete is set after the first round, and if API servers are not read at all.
 	Complete bool
 	// Failures are ordered by the addresses.
 	Failures map[Webhook][]ServerFailure
@@ -127,10 +133,7 @@ func (o Observation) unobserved(p Policy, now time.Time) string {
 
 // Differs reports whether the reports about some webhooks differ.
 func (r Report) Differs(from Report, webhooks []Webhook) bool {
-	if r.Complete != from.Complete || r.Unobserved != from.Unobserved {
-		return true
-	}
-	return slices.ContainsFunc(webhooks, func(w Webhook) bool {
+	return r.Unobserved != from.Unobserved || slices.ContainsFunc(webhooks, func(w Webhook) bool {
 		return !slices.Equal(r.Failures[w], from.Failures[w]) || !slices.Equal(r.Shared[w], from.Shared[w])
 	})
 }

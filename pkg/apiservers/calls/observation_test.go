@@ -67,6 +67,12 @@ func TestAPIServerThatIsNotRead(t *testing.T) {
 	installtest.Same(t, "fails", false, o.Fails())
 }
 
+// What never was read is reported at once.
+func TestAPIServerThatNeverWasRead(t *testing.T) {
+	o := Observation{}.Next(policy, Readings{Unread: map[string]string{"a": "forbidden"}, Obstacle: "one has no address"}, nil, start)
+	installtest.Same(t, "reported at once", "one has no address; the metrics of the API server at a cannot be read: forbidden", o.Report(policy, nil, start).Unobserved)
+}
+
 func TestDiffers(t *testing.T) {
 	o, now := failingAt("a")
 	fails := o.Report(policy, nil, now)
@@ -80,7 +86,7 @@ func TestDiffers(t *testing.T) {
 		want     bool
 	}{
 		"the same":               {fails, fails, []Webhook{wanted}, false},
-		"the first":              {fails, Report{}, nil, true},
+		"the first":              {Report{Complete: true}, Report{}, []Webhook{wanted}, false},
 		"it fails":               {fails, Report{Complete: true}, []Webhook{wanted}, true},
 		"another webhook fails":  {fails, Report{Complete: true}, other, false},
 		"the name is shared":     {shared, Report{Complete: true}, []Webhook{wanted}, true},

@@ -3,6 +3,7 @@ package status
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -36,7 +37,7 @@ func (s Status) Print(to output.Writer, wide bool, now time.Time) {
 	rows := lists.Map(s.Webhooks, func(w Webhook) []string { return w.line(wide, now) })
 	to.Table("", append(header, "PROBLEM"), rows)
 	if wide {
-		for _, line := range lists.Distinct(lists.FilterMap(s.Webhooks, Webhook.propagation)) {
+		for _, line := range lists.Distinct(slices.Concat(lists.FilterMap(s.Webhooks, Webhook.propagation), lists.FilterMap(s.Webhooks, Webhook.callsUnknown))) {
 			to.Printf("%s\n", line)
 		}
 	}
@@ -76,6 +77,11 @@ func (w Webhook) propagation() (line string, exists bool) {
 		line += "; " + p.Reason
 	}
 	return line, true
+}
+
+// callsUnknown returns of which API servers it is not known whether calls fail.
+func (w Webhook) callsUnknown() (line string, exists bool) {
+	return fmt.Sprintf("%s/%s: %s", w.Namespace, w.CSV, w.CallsUnknown), w.CallsUnknown != ""
 }
 
 const none = "<none>"

@@ -69,6 +69,9 @@ type Webhook struct {
 	Provider         string       `json:"provider,omitempty"`
 	// Propagation is how the last rotation found out that API servers trusted the certificate.
 	Propagation *managerv1alpha1.CertificatePropagation `json:"propagation,omitempty"`
+	// UnreachableFrom are the API servers whose calls fail. CallsUnknown is why that is not known of some of them.
+	UnreachableFrom []managerv1alpha1.UnreachableFrom `json:"unreachableFrom,omitempty"`
+	CallsUnknown    string                            `json:"callsUnknown,omitempty"`
 	// Open is Partly or All while requests pass that the webhook does not answer; otherwise empty.
 	Open string `json:"open,omitempty"`
 	// Problem is that of the webhook, of its certificate, or a warning of the WebhookRollout.
@@ -144,6 +147,7 @@ func webhooks(r managerv1alpha1.WebhookRollout, f Facts, now time.Time) []Webhoo
 				one.check(registrations(w, f.Facts), f.Facts, now)
 			}
 			one.addOpening(w.FailOpen)
+			one.addCalls(w, r.Status.Conditions)
 			if c := d.Certificate; c != nil {
 				one.Certificate, one.CertificatePhase, one.Provider = c.NotAfter, string(c.Phase), string(c.Provider)
 				one.Propagation = c.Propagation
@@ -176,6 +180,17 @@ func (w *Webhook) addOpening(f *managerv1alpha1.FailOpen) {
 	}
 	w.Open, w.Problem = string(f.State), strings.TrimSuffix(text+"; "+w.Problem, "; ")
 	w.Reason = cmp.Or(w.Reason, managerv1alpha1.EventWebhookOpened)
+}
+
+// addCalls reports from which API servers calls fail.
+func (w *Webhook) addCalls(reported managerv1alpha1.WebhookStatus, conditions []metav1.Condition) {
+	w.UnreachableFrom = reported.UnreachableFrom
+	for _, from := range w.UnreachableFrom {
+		w.setProblem(managerv1alpha1.ConditionCallsFail, fmt.Sprintf("calls from API server %s fail since %s: %s", from.APIServer, from.StartTime.UTC().Format(time.RFC3339), from.Error))
+	}
+	if c := meta.FindStatusCondition(conditions, managerv1alpha1.ConditionCallsFail); c != nil && c.Status == metav1.ConditionUnknown {
+		w.CallsUnknown = c.Message
+	}
 }
 
 func (w *Webhook) setProblem(reason, message string) {

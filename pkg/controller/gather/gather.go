@@ -120,6 +120,7 @@ func (g *Gatherer) cached(csv *operatorsv1alpha1.ClusterServiceVersion, relative
 	}
 	s.Recorded, s.Memories = recorded(g.Caches, csv, slices.Concat(relatives.Older, g.Versions.SiblingsOf(csv, relatives))), g.FailOpen.Of(csv)
 	s.Observed.Writes, s.Observed.Contests = g.Repairs.Of(records.NameOf(csv), relatives.Older, now)
+	s.Observed.Calls = g.Calls.Last()
 	s.Observed.CreationTimes = g.CreationTimes.Of(s.Observed.RegistrationUIDs())
 	return s
 }

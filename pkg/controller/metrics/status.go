@@ -41,6 +41,8 @@ var (
 	descOpen = prometheus.NewDesc("olm_webhook_manager_webhook_open",
 		"Which requests pass that a webhook does not answer: 0 for none, 1 for some, 2 for all. Only webhooks that the administrator lets open have it.",
 		[]string{"namespace", "csv", "deployment", "type", "webhook"}, nil)
+	descUnreachable = prometheus.NewDesc("olm_webhook_manager_webhook_unreachable_from_api_server",
+		"1 while calls of a registered webhook from an API server fail, as its metrics show. Absent otherwise.", []string{"namespace", "csv", "deployment", "type", "webhook", "api_server"}, nil)
 	descOpenSeconds = prometheus.NewDesc("olm_webhook_manager_webhook_open_seconds_total",
 		"How long a webhook was open, over all its openings.", []string{"namespace", "csv", "deployment", "type", "webhook"}, nil)
 )
@@ -52,7 +54,7 @@ var webhookStates = lists.Map([]managerv1alpha1.WebhookState{
 }, func(s managerv1alpha1.WebhookState) *dto.LabelPair { return label("state", string(s)) })
 
 func (s statusCollector) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{descWebhook, descExpiry, descStart, descRenewal, descPhase, descLost, descRejected, descCondition, descOpen, descOpenSeconds} {
+	for _, d := range []*prometheus.Desc{descWebhook, descExpiry, descStart, descRenewal, descPhase, descLost, descRejected, descCondition, descOpen, descUnreachable, descOpenSeconds} {
 		to <- d
 	}
 }
@@ -82,6 +84,9 @@ func (s statusCollector) Collect(to chan<- prometheus.Metric) {
 				kind, webhook := label("type", string(w.Type)), label("webhook", w.GenerateName)
 				for _, state := range webhookStates {
 					to <- gaugeOf(descWebhook, oneIf(state.GetValue() == string(w.State)), namespace, csv, deployment, kind, webhook, state)
+				}
+				for _, from := range w.UnreachableFrom {
+					to <- gaugeOf(descUnreachable, 1, namespace, csv, deployment, kind, webhook, label("api_server", from.APIServer))
 				}
 				if f := w.FailOpen; f != nil {
 					to <- gaugeOf(descOpen, openness[f.State], namespace, csv, deployment, kind, webhook)

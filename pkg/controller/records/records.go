@@ -19,6 +19,7 @@ type Records struct {
 	FieldContests FieldContests
 	Unregistered  Unregistered
 	FailOpen      FailOpen
+	Calls         Calls
 
 	SubscriptionReads SubscriptionReads
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
@@ -40,9 +41,9 @@ func EventsOf(before, after managerv1alpha1.WebhookRolloutStatus) []Event {
 		old := lists.First(before.Deployments, func(earlier managerv1alpha1.DeploymentStatus) bool { return earlier.Name == d.Name }).Certificate
 		events = append(events, certificateEvent(old, d), lostEvent(old, d.Certificate), rejectionEvent(old, d.Certificate))
 	}
-	for _, kind := range []string{managerv1alpha1.ConditionOrderRelaxed, managerv1alpha1.ConditionContested, managerv1alpha1.ConditionChangedByAdmission, managerv1alpha1.ConditionConversionInUse, managerv1alpha1.ConditionUnregistrationRefused, managerv1alpha1.ConditionInstallerForbidden, managerv1alpha1.ConditionConfigRefused, managerv1alpha1.ConditionRulesMatchNothing} {
+	for _, kind := range []string{managerv1alpha1.ConditionOrderRelaxed, managerv1alpha1.ConditionCallsFail, managerv1alpha1.ConditionContested, managerv1alpha1.ConditionChangedByAdmission, managerv1alpha1.ConditionConversionInUse, managerv1alpha1.ConditionUnregistrationRefused, managerv1alpha1.ConditionInstallerForbidden, managerv1alpha1.ConditionConfigRefused, managerv1alpha1.ConditionRulesMatchNothing} {
 		now := meta.FindStatusCondition(after.Conditions, kind)
-		if now != nil && !meta.IsStatusConditionTrue(before.Conditions, kind) {
+		if now != nil && now.Status == metav1.ConditionTrue && !meta.IsStatusConditionTrue(before.Conditions, kind) {
 			events = append(events, Event{Warning: kind != managerv1alpha1.ConditionChangedByAdmission, Reason: now.Reason, Message: shortened(now.Message)})
 		}
 	}

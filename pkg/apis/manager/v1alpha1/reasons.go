@@ -97,6 +97,11 @@ const (
 const (
 	// ReasonAllWebhooksServe means that every declared webhook is registered and reachable.
 	ReasonAllWebhooksServe = "AllWebhooksServe"
+	// ReasonNameShared means that calls of a webhook fail, and several configurations have a webhook of its
+	// name.
+	ReasonNameShared = "NameShared"
+	// ReasonNotObserved means that the manager cannot read the metrics of an API server.
+	ReasonNotObserved = "NotObserved"
 	// ReasonWaitsForReplaced means that the replaced version must be installed first.
 	ReasonWaitsForReplaced = "WaitsForReplaced"
 )

@@ -81,7 +81,7 @@ type WebhookRolloutStatus struct {
 	// +optional
 	Takeover *TakeoverStatus `json:"takeover,omitempty"`
 
-	// conditions are Ready, OrderRelaxed, Contested, ChangedByAdmission, ConversionInUse, UnregistrationRefused, InstallerForbidden, ConfigRefused, RulesMatchNothing, VersionsHeld, BlocksInstallPlan and CertificateRejected.
+	// conditions are Ready, OrderRelaxed, CallsFail, Contested, ChangedByAdmission, ConversionInUse, UnregistrationRefused, InstallerForbidden, ConfigRefused, RulesMatchNothing, VersionsHeld, BlocksInstallPlan and CertificateRejected.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -155,6 +155,10 @@ const (
 	// ConditionOrderRelaxed is True once a Deployment was started although an earlier
 	// one was not available.
 	ConditionOrderRelaxed = "OrderRelaxed"
+	// ConditionCallsFail is True while calls of a registered webhook from an API server fail, as the metrics
+	// of that API server show. It is Unknown while the manager cannot read these metrics of an API server,
+	// or cannot attribute them to one webhook. It is absent while no call is known to fail.
+	ConditionCallsFail = "CallsFail"
 	// ConditionContested is True while another client keeps reverting a field of an
 	// object that the manager owns.
 	ConditionContested = "Contested"
@@ -489,6 +493,25 @@ type WebhookStatus struct {
 	// allow it.
 	// +optional
 	FailOpen *FailOpen `json:"failOpen,omitempty"`
+
+	// unreachableFrom are the API servers whose calls of the webhook fail, as their metrics show. Absent if
+	// no call is known to fail. The condition CallsFail reports whether all API servers are known.
+	// +optional
+	// +listType=map
+	// +listMapKey=apiServer
+	UnreachableFrom []UnreachableFrom `json:"unreachableFrom,omitempty"`
+}
+
+// UnreachableFrom reports that calls from one API server fail.
+type UnreachableFrom struct {
+	// apiServer is the address of the API server.
+	APIServer string `json:"apiServer"`
+
+	// error is why the first calls failed, as the API server counted them: its error_type and code.
+	Error string `json:"error"`
+
+	// startTime is when the manager first observed that calls fail.
+	StartTime metav1.Time `json:"startTime"`
 }
 
 // ConversionGap is an interval in which API servers returned objects with a changed apiVersion

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/sirupsen/logrus"
@@ -40,9 +41,11 @@ type runOptions struct {
 	logLevel   string
 }
 
+const metricsIntervalFlag = "api-server-metrics-interval"
+
 // NewRunCommand returns the command run.
 func NewRunCommand() *cobra.Command {
-	o := runOptions{controller: controller.Options{Rollout: rollout.DefaultPolicy(), Certificates: certs.DefaultPolicy(), Workers: 32}}
+	o := runOptions{controller: controller.Options{Rollout: rollout.DefaultPolicy(), Certificates: certs.DefaultPolicy(), APIServerMetricsInterval: 15 * time.Second, Workers: 32}}
 	cmd := &cobra.Command{
 		Use:   "run",
 		Short: "Run the manager",
@@ -55,6 +58,7 @@ func NewRunCommand() *cobra.Command {
 	f.StringVar(&o.probe, "probe", string(prober.ModeDial), "how endpoints are checked: by the manager, or by the API server if the manager cannot dial any of them (dial); always by the API server (apiserver)")
 	f.DurationVar(&o.controller.Rollout.Settle, "settle", o.controller.Rollout.Settle, "time within which every API server observes a registration")
 	addCertificateFlags(f, &o.controller.Certificates)
+	f.DurationVar(&o.controller.APIServerMetricsInterval, metricsIntervalFlag, o.controller.APIServerMetricsInterval, "how often the metrics of each API server are read while a webhook is registered, to report calls that fail; at least 1s, 0: never")
 	f.BoolVar(&o.controller.LiftRoles, "lift-roles", false, "grant the permissions of a ClusterServiceVersion and the rules of its bundle's Roles in all target namespaces of its OperatorGroup (apply manifests/lift-roles)")
 	f.BoolVar(&o.withOLM, "with-olm", false, "do everything that OLM's catalogs, consoles and users expect of olm-operator, which must not run; lifts the Roles that InstallPlans list (apply manifests/with-olm)")
 	addProxyFlags(f, &o.controller.Proxy)
@@ -166,6 +170,9 @@ func (o *runOptions) check(log *logrus.Logger) (err error) {
 	}
 	if o.controller.Probe, err = oneOf("probe", o.probe, prober.ModeDial, prober.ModeAPIServer); err != nil {
 		return err
+	}
+	if interval := o.controller.APIServerMetricsInterval; interval != 0 && interval < time.Second {
+		return fmt.Errorf("--%s=%s: use at least 1s, or 0", metricsIntervalFlag, interval)
 	}
 	if err := o.controller.Certificates.Validate(); err != nil {
 		return fmt.Errorf("serving certificates: %w", err)
