@@ -163,11 +163,13 @@ func TestCallsAreRefused(t *testing.T) {
 	o := newCounted(t)
 	o.refuses()
 	o.fails("first")
+	since := webhookStatus(o.env, "operator.v1", o.webhook).UnreachableFrom[0].StartTime
 
 	o.manager.stop()
 	o.manager = o.env.manage(o.reads)
 	o.eventually("the next manager has read the metrics", func() (bool, any) { _ = o.call("first"); return o.failed() > 0, nil })
 	o.fails("first")
+	same(t, "since when calls fail", webhookStatus(o.env, "operator.v1", o.webhook).UnreachableFrom[0].StartTime, since)
 
 	o.must(o.kube.DiscoveryV1().EndpointSlices(o.namespace).Delete(o.ctx, "server-service-server-0", metav1.DeleteOptions{}))
 	o.serves()

@@ -182,3 +182,23 @@ func TestOpenWebhook(t *testing.T) {
 	w.FailOpen.Openings[0].ClosedBy = managerv1alpha1.ClosedServed
 	installtest.Same(t, "open when it is closed", "", shown().Open)
 }
+
+// Calls from an API server that fail are the problem of their webhook alone.
+func TestUnreachableFromAPIServer(t *testing.T) {
+	f := facts()
+	f.Rollouts[0].Status.Deployments[0].Webhooks[0].UnreachableFrom = []managerv1alpha1.UnreachableFrom{{APIServer: "192.0.2.2:6443", Error: "code 503", StartTime: metav1.NewTime(now)}}
+	f.Rollouts[1].Status.Conditions = []metav1.Condition{{Type: managerv1alpha1.ConditionCallsFail, Status: metav1.ConditionUnknown, Message: "not known"}}
+	s := Of(f, "", now)
+	problems := lists.Map(s.Webhooks, func(w Webhook) string { return w.Name + ": " + w.Reason + " " + w.Problem + w.CallsUnknown })
+	installtest.Same(t, "problems", []string{
+		"v.bank.io:  not known",
+		"v1.shop.io: FailedDiscoveryCheck it does not answer",
+		"v.shop.io: CallsFail calls from API server 192.0.2.2:6443 fail since 2026-05-04T12:00:00Z: code 503",
+		"c.shop.io: NoReadyEndpoints no pod is ready", "m.shop.io: Refused a quota",
+	}, problems)
+	for wide, want := range map[bool]bool{true: true, false: false} {
+		var printed strings.Builder
+		s.Print(output.New(&printed), wide, now)
+		installtest.Same(t, "what is not known is printed", want, strings.Contains(printed.String(), "\nbank/bank.v1: not known\n"))
+	}
+}

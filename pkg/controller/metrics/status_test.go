@@ -111,6 +111,20 @@ func TestMetricNames(t *testing.T) {
 	installtest.Same(t, "the number of checked metrics", 13, len(families))
 }
 
+func TestUnreachableFromAPIServer(t *testing.T) {
+	rollout := &managerv1alpha1.WebhookRollout{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "shop.v1"}}
+	rollout.Status.Deployments = []managerv1alpha1.DeploymentStatus{{Name: "manager", Webhooks: []managerv1alpha1.WebhookStatus{{
+		Type: operatorsv1alpha1.ValidatingAdmissionWebhook, GenerateName: "v.shop.io", UnreachableFrom: []managerv1alpha1.UnreachableFrom{{APIServer: "192.0.2.1:6443"}, {APIServer: "192.0.2.2:6443"}},
+	}}}}
+	collector := statusCollector{func() []*managerv1alpha1.WebhookRollout { return []*managerv1alpha1.WebhookRollout{rollout} }, time.Now}
+	installtest.Must(t, testutil.CollectAndCompare(collector, strings.NewReader(`
+# HELP olm_webhook_manager_webhook_unreachable_from_api_server 1 while calls of a registered webhook from an API server fail, as its metrics show. Absent otherwise.
+# TYPE olm_webhook_manager_webhook_unreachable_from_api_server gauge
+olm_webhook_manager_webhook_unreachable_from_api_server{api_server="192.0.2.1:6443",csv="shop.v1",deployment="manager",namespace="shop",type="ValidatingAdmissionWebhook",webhook="v.shop.io"} 1
+olm_webhook_manager_webhook_unreachable_from_api_server{api_server="192.0.2.2:6443",csv="shop.v1",deployment="manager",namespace="shop",type="ValidatingAdmissionWebhook",webhook="v.shop.io"} 1
+`), "olm_webhook_manager_webhook_unreachable_from_api_server"))
+}
+
 func TestFailOpenMetrics(t *testing.T) {
 	from := time.Unix(1e9, 0)
 	w := managerv1alpha1.WebhookStatus{
