@@ -176,7 +176,7 @@ func TestCallsAreRefused(t *testing.T) {
 	o.fails()
 }
 
-// Two webhooks with the same name are not told apart by API servers: neither is reported as unreachable.
+// API servers count two webhooks with the same name together: neither is reported as unreachable.
 func TestCallsOfWebhooksWithTheSameName(t *testing.T) {
 	o := newCounted(t)
 	other := o.registration(o.webhook)

@@ -80,7 +80,7 @@ type Report struct {
 	Complete bool
 	// Failures are ordered by the addresses.
 	Failures map[Webhook][]ServerFailure
-	// Shared are the configurations that have a webhook of the same name, if calls of such a webhook fail.
+	// Shared are the configurations with a webhook of the same name, if calls of such a webhook fail.
 	Shared map[Webhook][]string
 	// Unobserved is why nothing is known about the calls of some API servers; empty if all are observed.
 	Unobserved string
@@ -92,7 +92,7 @@ type ServerFailure struct {
 	Failure
 }
 
-// Report returns what to report. configurations are the names of those that have a webhook that fails.
+// Report returns what to report. configurations are the names of all configurations with a webhook that fails.
 func (o Observation) Report(p Policy, configurations map[Webhook][]string, now time.Time) Report {
 	r := Report{Complete: true, Failures: map[Webhook][]ServerFailure{}, Shared: map[Webhook][]string{}, Unobserved: o.unobserved(p, now)}
 	for _, address := range slices.Sorted(maps.Keys(o.Servers)) {

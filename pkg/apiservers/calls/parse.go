@@ -111,7 +111,7 @@ func (c *Counters) add(name string, labels map[string]string, value float64) err
 	return nil
 }
 
-// The values of the label error_type that say whether the webhook answered. With the third one, apiserver_internal_error, the
+// Values of the label error_type, which show whether the webhook answered. With the third one, apiserver_internal_error, the
 // webhook is not called: for example, it does not support a dry run.
 const (
 	refusedByWebhook = "no_error"

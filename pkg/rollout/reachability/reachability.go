@@ -36,7 +36,7 @@ func Called(status managerv1alpha1.WebhookRolloutStatus) map[calls.Webhook]manag
 	return all
 }
 
-// Reports reports whether a status says anything about calls of API servers.
+// Reports reports whether a status has the condition about calls of API servers.
 func Reports(status managerv1alpha1.WebhookRolloutStatus) bool {
 	return meta.FindStatusCondition(status.Conditions, managerv1alpha1.ConditionCallsFail) != nil
 }

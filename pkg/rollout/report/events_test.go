@@ -37,6 +37,8 @@ func TestEvents(t *testing.T) {
 		w.Intercepts, w.BeyondScope, w.Exempt = intercepts, beyondScope, exempt
 		return s
 	}
+	unknown := status(registered, "CallsFail")
+	unknown.Conditions[0].Status = metav1.ConditionUnknown
 	interceptsPods := Event{false, "WebhookIntercepts", "webhook v.example.com intercepts CREATE of pods"}
 	const cannotBecomeAvailable = "webhook v.example.com could not become available again while no endpoint answers it: requests of the cluster's own components about "
 	for name, test := range map[string]struct {
@@ -55,6 +57,9 @@ func TestEvents(t *testing.T) {
 		"it is not blocked any more":   {status(blocked), status(waiting), nil},
 		"it is unregistered":           {status(registered), status(waiting), []Event{{true, "WebhookUnregistered", "webhook v.example.com is not registered any more: because"}}},
 		"it is not declared any more":  {status(registered), status(""), nil},
+		"calls fail":                   {status(registered), status(registered, "CallsFail"), []Event{{true, "CallsFail", "because"}}},
+		"it is unknown whether they do": {status(registered), unknown, nil},
+		"they fail after all":          {unknown, status(registered, "CallsFail"), []Event{{true, "CallsFail", "because"}}},
 		"the order is relaxed":         {status(waiting), status(waiting, "OrderRelaxed"), []Event{{true, "OrderRelaxed", "because"}}},
 		"the order stays relaxed":      {status(waiting, "OrderRelaxed"), status(waiting, "OrderRelaxed"), nil},
 		"another client contests":      {status(registered), status(registered, "Contested"), []Event{{true, "Contested", "because"}}},
