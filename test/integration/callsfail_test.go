@@ -82,7 +82,7 @@ func (o *counted) serves() {
 		refuseBad(w, r)
 	})}
 	go func() { _ = o.server.ServeTLS(listener, "", "") }() // It ends with the test.
-	o.env.Cleanup(func() { _ = o.server.Close() })
+	o.Cleanup(func() { _ = o.server.Close() })
 	endpoint(o.env, listener)
 }
 
@@ -142,17 +142,17 @@ func TestCallsFromOneAPIServerFail(t *testing.T) {
 	if c := o.condition(); c.Status != metav1.ConditionTrue || !strings.HasPrefix(c.Message, message) || !strings.Contains(c.Message, ": calling_webhook_error, code 503. Check the routes") {
 		t.Errorf("the condition is %+v", c)
 	}
-	o.manager.eventually("an event reports it", func() (bool, any) {
-		events := o.manager.reported()
+	o.eventually("an event reports it", func() (bool, any) {
+		events := o.reported()
 		return strings.Contains(strings.Join(events, "\n"), "Warning CallsFail "+message), events
 	})
 
 	written := auditEnd(o.env)
 	for range 3 {
 		before := o.failed()
-		o.eventually("more calls fail", func() (bool, any) { _ = o.call("second"); return o.failed() > before, before }) //nolint:errcheck // It fails.
+		o.eventually("more calls fail", func() (bool, any) { _ = o.call("second"); return o.failed() > before, before })
 	}
-	same(t, "writes while calls fail", len(o.manager.writes(written)), 0)
+	same(t, "writes while calls fail", len(o.writes(written)), 0)
 
 	o.cuts("")
 	o.fails()
@@ -165,8 +165,8 @@ func TestCallsAreRefused(t *testing.T) {
 	o.fails("first")
 	since := webhookStatus(o.env, "operator.v1", o.webhook).UnreachableFrom[0].StartTime
 
-	o.manager.stop()
-	o.manager = o.env.manage(o.reads)
+	o.stop()
+	o.manager = o.manage(o.reads)
 	o.eventually("the next manager has read the metrics", func() (bool, any) { _ = o.call("first"); return o.failed() > 0, nil })
 	o.fails("first")
 	same(t, "since when calls fail", webhookStatus(o.env, "operator.v1", o.webhook).UnreachableFrom[0].StartTime, since)
@@ -209,7 +209,7 @@ func TestMetricsOfAPIServersThatAreNotRead(t *testing.T) {
 // failed returns how many calls of the webhook have failed, as the manager exports it.
 func (o *counted) failed() (calls float64) {
 	o.Helper()
-	families, err := o.manager.metrics.Gather()
+	families, err := o.metrics.Gather()
 	o.must(err)
 	for _, family := range families {
 		if family.GetName() == "olm_webhook_manager_webhook_failed_calls_total" {
