@@ -118,3 +118,11 @@ func TestMostFrequentError(t *testing.T) {
 		installtest.Same(t, name, test.want, reason)
 	}
 }
+
+// The status has whole seconds: with a fraction, each reconciliation would write it.
+func TestFailureBeginsInAWholeSecond(t *testing.T) {
+	known := map[Webhook]*Failure{wanted: nil}
+	h := History{}.Next(policy, Reading{}, known, start)
+	h = h.Next(policy, Reading{Webhooks: map[Webhook]Counters{wanted: {Calls: 1, Failed: map[string]float64{refused: 1}}}}, known, start.Add(1500*time.Millisecond))
+	installtest.Same(t, "since when calls fail", start.Add(time.Second), h.Webhooks[wanted].Failure.Since)
+}
