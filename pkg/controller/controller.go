@@ -171,7 +171,7 @@ func (c *Controller) wireExecutor() {
 		c.prober.APIServers = c.prober.FindServers
 	}
 	c.calls = &reachability.Watcher{
-		Set: c.Set, Interval: c.APIServerMetricsInterval, APIServers: asker.APIServers, Rollouts: c.versions.ManagedRollouts,
+		Set: c.Set, Interval: c.APIServerMetricsInterval, APIServers: c.prober.APIServers, Rollouts: c.versions.ManagedRollouts,
 		Record: &c.records.Calls, Changed: c.queue.Add, Now: c.now, Log: c.log,
 	}
 	c.executor = &execute.Executor{
