@@ -4,7 +4,9 @@ import (
 	"testing"
 	"time"
 
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 )
 
 // lags lets an API server be behind, and returns what lets it observe everything.
@@ -37,6 +39,25 @@ func TestUpgradeAwaitsEachAPIServer(t *testing.T) {
 	c.reconcile()
 	installtest.Same(t, "rolled out", true, c.isRolledOutBy("server", "shop.v2"))
 	installtest.Same(t, "asks again", false, c.next().AskAPIServers)
+}
+
+// The caches show markers of the manager for a moment. These are no registrations that end.
+func TestMarkersDoNotProlongAnUpgrade(t *testing.T) {
+	c := installed(t, webhookOf("server", named("changed.example.com"))).upgradeTo(webhookOf("server", named("changed.example.com"), atPath("/v2")))
+	c.lags()
+	c.reconcileLater()
+	c.reconcileLater()
+	before := c.Previous.Upgrade.LastUnregistrationTime
+	for end := c.now.Add(time.Minute + 2*time.Second); c.now.Before(end); c.wait(time.Second) {
+		marker := render.ValidatingMarker(c.CSV, "server", c.now.String())
+		marker.UID = "uid-of-marker"
+		c.Observed.Validating = append(c.Observed.Validating, marker)
+		plan := c.reconcile()
+		installtest.Same(t, "the end of the registration", before, plan.Status.Upgrade.LastUnregistrationTime)
+		installtest.Same(t, "recorded markers", 0, installtest.Count(plan.Status.Created, func(o managerv1alpha1.CreatedObject) bool { return o.UID == marker.UID }))
+	}
+	c.reconcile()
+	installtest.Same(t, "rolled out", true, c.isRolledOutBy("server", "shop.v2"))
 }
 
 // API servers are not waited for without end.

@@ -148,7 +148,9 @@ func (o Observed) Created(csv *operatorsv1alpha1.ClusterServiceVersion) []manage
 		}
 	}
 	for _, live := range o.registrations() {
-		note(live.Object)
+		if !render.IsCanary(live.Object) { // It exists for a moment.
+			note(live.Object)
+		}
 	}
 	for _, live := range slices.Concat(o.delegations(), o.Lifted) {
 		note(live)

@@ -15,6 +15,7 @@ import (
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
@@ -117,7 +118,7 @@ func (x *remover) withdraw() {
 	registered := false
 	for _, live := range x.Observed.registrations() {
 		if csvspec.HasOwnerLabels(live.Object, x.CSV) {
-			registered = true
+			registered = registered || !render.IsCanary(live.Object)
 			x.plan.unregister(live.Object)
 		}
 	}

@@ -12,8 +12,9 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/registration"
 )
 
+// unregister records the time, unless API servers call nothing because of the registration.
 func (x *remover) unregister(live registration.Registration) {
-	if x.plan.unregister(live.Object) {
+	if x.plan.unregister(live.Object) && !render.IsCanary(live.Object) {
 		x.unregistered = x.now
 	}
 }

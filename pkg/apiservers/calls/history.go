@@ -33,6 +33,8 @@ type State struct {
 	Percentile99 float64
 	// Failure is why calls fail; nil if none is known to.
 	Failure *Failure
+	// shared are the configurations with a webhook of this name, if there were several while calls failed.
+	shared []string
 
 	failedAt   time.Time
 	answeredAt time.Time
@@ -67,6 +69,17 @@ func (h History) Next(p Policy, reading Reading, known map[Webhook]*Failure, now
 	return next
 }
 
+// unread returns what is known after a time without a reading.
+func (h History) unread(known map[Webhook]*Failure, now time.Time) History {
+	next := History{started: h.started, Webhooks: map[Webhook]State{}}
+	for webhook := range known {
+		if state, found := h.Webhooks[webhook]; found {
+			next.Webhooks[webhook] = state.forget(now)
+		}
+	}
+	return next
+}
+
 // after returns the state after the calls between two readings.
 func (s State) after(counted Counters, p Policy, now time.Time) State {
 	failed, reason := counted.failed()
@@ -92,6 +105,18 @@ func (s State) after(counted Counters, p Policy, now time.Time) State {
 func (s State) forget(now time.Time) State {
 	if s.Failure != nil && now.Sub(s.failedAt) >= forgetAfter {
 		s.Failure = nil
+	}
+	return s
+}
+
+func (s State) attributed(configurations []string) State {
+	switch {
+	case s.Failure == nil:
+		s.shared = nil
+	case len(configurations) > 1:
+		s.shared = configurations
+	case len(s.shared) > 0:
+		s.Failure, s.shared = nil, nil
 	}
 	return s
 }

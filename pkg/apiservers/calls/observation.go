@@ -36,17 +36,22 @@ type Readings struct {
 // Known are the registered webhooks, each with the failures that were reported earlier, by address.
 type Known map[Webhook]map[string]*Failure
 
-// Next returns what is known after another round. What is known about an API server stays while it cannot be read, and ends when
-// its address is no longer listed.
+// Next returns what is known after another round. What is known about an API server stays while it cannot be read, or no address
+// is known, and ends when its address is no longer listed.
 func (o Observation) Next(p Policy, r Readings, known Known, now time.Time) Observation {
 	next := Observation{Servers: map[string]History{}, unread: map[string]unread{}}
+	if r.Obstacle != "" && len(r.Read)+len(r.Unread) == 0 {
+		for address, history := range o.Servers {
+			next.Servers[address] = history.unread(known.at(address), now)
+		}
+	}
 	for address, reading := range r.Read {
 		next.Servers[address] = o.Servers[address].Next(p, reading, known.at(address), now)
 	}
 	for address, why := range r.Unread {
 		history, found := o.Servers[address]
 		if found {
-			next.Servers[address] = history
+			next.Servers[address] = history.unread(known.at(address), now)
 		}
 		next.unread[address] = o.unreadSince(address, fmt.Sprintf("the metrics of the API server at %s cannot be read: %s", address, why), found, now)
 	}
@@ -92,15 +97,29 @@ type ServerFailure struct {
 	Failure
 }
 
-// Report returns what to report. configurations are the names of all configurations with a webhook that fails.
-func (o Observation) Report(p Policy, configurations map[Webhook][]string, now time.Time) Report {
+// Attributed returns the observation with the configurations that have a webhook of the name of one whose calls fail. After a
+// name was shared, its failures end: they may be those of a configuration that no longer exists.
+func (o Observation) Attributed(configurations map[Webhook][]string) Observation {
+	attributed := Observation{Servers: map[string]History{}, unread: o.unread}
+	for address, history := range o.Servers {
+		webhooks := make(map[Webhook]State, len(history.Webhooks))
+		for webhook, state := range history.Webhooks {
+			webhooks[webhook] = state.attributed(configurations[webhook])
+		}
+		attributed.Servers[address] = History{history.started, webhooks}
+	}
+	return attributed
+}
+
+// Report returns what to report.
+func (o Observation) Report(p Policy, now time.Time) Report {
 	r := Report{Complete: true, Failures: map[Webhook][]ServerFailure{}, Shared: map[Webhook][]string{}, Unobserved: o.unobserved(p, now)}
 	for _, address := range slices.Sorted(maps.Keys(o.Servers)) {
 		for webhook, state := range o.Servers[address].Webhooks {
-			switch named := configurations[webhook]; {
+			switch {
 			case state.Failure == nil:
-			case len(named) > 1:
-				r.Shared[webhook] = named
+			case len(state.shared) > 0:
+				r.Shared[webhook] = state.shared
 			default:
 				r.Failures[webhook] = append(r.Failures[webhook], ServerFailure{address, *state.Failure})
 			}

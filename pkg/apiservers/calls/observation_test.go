@@ -35,7 +35,7 @@ func TestReport(t *testing.T) {
 		"two configurations": {[]string{"a", "b"}, Report{Complete: true, Failures: map[Webhook][]ServerFailure{}, Shared: map[Webhook][]string{wanted: {"a", "b"}}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			installtest.Same(t, "the report", test.want, o.Report(policy, map[Webhook][]string{wanted: test.configurations}, now))
+			installtest.Same(t, "the report", test.want, o.Attributed(map[Webhook][]string{wanted: test.configurations}).Report(policy, now))
 		})
 	}
 }
@@ -46,7 +46,7 @@ func TestAPIServerThatIsNotRead(t *testing.T) {
 	step := func(r Readings, after time.Duration) Report {
 		now = now.Add(after)
 		o = o.Next(policy, r, Known{wanted: nil}, now)
-		return o.Report(policy, nil, now)
+		return o.Report(policy, now)
 	}
 	failing := func(r Report) (addresses []string) {
 		for _, f := range r.Failures[wanted] {
@@ -67,16 +67,46 @@ func TestAPIServerThatIsNotRead(t *testing.T) {
 	installtest.Same(t, "fails", false, o.Fails())
 }
 
+// A failure of a name that was shared may be that of a configuration which no longer exists.
+func TestNameIsNoLongerShared(t *testing.T) {
+	o, now := failingAt("a")
+	configurations := func(names ...string) Report {
+		o = o.Attributed(map[Webhook][]string{wanted: names})
+		return o.Report(policy, now)
+	}
+	installtest.Same(t, "shared", []string{"a", "b"}, configurations("a", "b").Shared[wanted])
+	installtest.Same(t, "the failures of the other one", nil, configurations("b").Failures[wanted])
+	installtest.Same(t, "fails", false, o.Fails())
+}
+
+// The addresses of API servers cannot be read for a time.
+func TestNoAddressIsKnown(t *testing.T) {
+	o, now := failingAt("a")
+	none := Readings{Obstacle: "the addresses of API servers cannot be read"}
+	next := o.Next(policy, none, Known{wanted: nil}, now.Add(policy.Interval))
+	installtest.Same(t, "fails", true, next.Fails())
+	installtest.Same(t, "after an hour", false, next.Next(policy, none, Known{wanted: nil}, now.Add(time.Hour)).Fails())
+	installtest.Same(t, "a webhook that is not registered any more", false, o.Next(policy, none, nil, now).Fails())
+}
+
+// A failure is forgotten also while the API server cannot be read.
+func TestFailureOfAnAPIServerThatIsNotRead(t *testing.T) {
+	o, now := failingAt("a")
+	unread := Readings{Unread: map[string]string{"a": "forbidden"}}
+	installtest.Same(t, "at first", true, o.Next(policy, unread, Known{wanted: nil}, now.Add(policy.Interval)).Fails())
+	installtest.Same(t, "after an hour", false, o.Next(policy, unread, Known{wanted: nil}, now.Add(time.Hour)).Fails())
+}
+
 // What never was read is reported at once.
 func TestAPIServerThatNeverWasRead(t *testing.T) {
 	o := Observation{}.Next(policy, Readings{Unread: map[string]string{"a": "forbidden"}, Obstacle: "one has no address"}, nil, start)
-	installtest.Same(t, "reported at once", "one has no address; the metrics of the API server at a cannot be read: forbidden", o.Report(policy, nil, start).Unobserved)
+	installtest.Same(t, "reported at once", "one has no address; the metrics of the API server at a cannot be read: forbidden", o.Report(policy, start).Unobserved)
 }
 
 func TestDiffers(t *testing.T) {
 	o, now := failingAt("a")
-	fails := o.Report(policy, nil, now)
-	shared := o.Report(policy, map[Webhook][]string{wanted: {"a", "b"}}, now)
+	fails := o.Report(policy, now)
+	shared := o.Attributed(map[Webhook][]string{wanted: {"a", "b"}}).Report(policy, now)
 	unobserved := fails
 	unobserved.Unobserved = "forbidden"
 	other := []Webhook{{Mutating, wanted.Name}}

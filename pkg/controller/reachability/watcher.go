@@ -76,8 +76,9 @@ func (w *Watcher) round(ctx context.Context) {
 		w.Log.WithError(err).Warn("the configurations of webhooks cannot be listed, so calls that fail are not attributed to webhooks")
 		return
 	}
+	observed = observed.Attributed(configurations)
 	w.last.Store(&observed)
-	w.report(observed.Report(w.policy(), configurations, w.Now()), rollouts)
+	w.report(observed.Report(w.policy(), w.Now()), rollouts)
 }
 
 func (w *Watcher) policy() calls.Policy { return calls.Policy{Interval: w.Interval} }
