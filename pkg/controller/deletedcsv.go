@@ -41,7 +41,7 @@ func (c *Controller) reconcileDeleted(ctx context.Context, k queue.Key, csv *ope
 	if !slices.Contains(csv.Finalizers, wellknown.FinalizerCSV) {
 		return rollout.Requeue{}, nil
 	}
-	if c.isOpen(csv) && len(relatives.Older) > 0 && c.maintainsDeleted(csv, relatives) {
+	if c.closesDeleted(csv, relatives) {
 		return c.closeDeleted(ctx, k, csv, relatives)
 	}
 	successor, backends, err := c.continuingVersion(ctx, csv, relatives)
@@ -70,11 +70,14 @@ func (c *Controller) reconcileDeleted(ctx context.Context, k queue.Key, csv *ope
 	}
 	refused = append(refused, conversions...)
 	c.records.Unregistered.Block(csv.UID, inUse != "" || len(refused) > 0, c.now())
-	next, requeue := c.deletionStep(ctx, c.deletionOf(csv, inUse, refused), csv)
-	if next == decide.ReportBlocked {
+	next, requeue, err := c.deletionStep(ctx, c.deletionOf(csv, inUse, refused), csv)
+	switch {
+	case err != nil:
+		return rollout.Requeue{}, err
+	case next == decide.ReportBlocked:
 		return c.reconcileBlockedDeletion(ctx, k, csv, relatives, inUse, refused)
 	}
-	c.log.WithFields(k.Fields()).Info("webhooks are unregistered")
+	c.log.WithFields(k.Fields()).WithField("waits", requeue.Reason).Info("webhooks are unregistered")
 	if next != decide.RemoveFinalizer {
 		return requeue, nil
 	}
@@ -125,15 +128,22 @@ func (c *Controller) deletionOf(csv *operatorsv1alpha1.ClusterServiceVersion, in
 	return d
 }
 
-// deletionStep returns the next step, after API servers are asked if it depends on them.
-func (c *Controller) deletionStep(ctx context.Context, d decide.Deletion, csv *operatorsv1alpha1.ClusterServiceVersion) (decide.DeletionStep, rollout.Requeue) {
-	next, requeue := d.Next(c.now())
+// deletionStep returns the next step, after API servers are asked if it depends on them. In a Namespace that is being deleted, they
+// refuse each object, and about conversions and APIServices they cannot be asked: these have the settle time.
+func (c *Controller) deletionStep(ctx context.Context, d decide.Deletion, csv *operatorsv1alpha1.ClusterServiceVersion) (next decide.DeletionStep, requeue rollout.Requeue, err error) {
+	next, requeue = d.Next(c.now())
 	if next != decide.AskAboutEnd {
-		return next, requeue
+		return next, requeue, nil
 	}
-	found := c.prober.HaveObserved(ctx, csv)
+	found, kinds := ending.Found{At: c.now()}, decide.DeclaredKinds(csv)
+	if kinds != (decide.ConfigurationKinds{}) && !c.versions.IsTerminating(csv.Namespace) {
+		if found, err = c.prober.HaveObserved(ctx, csv, kinds); err != nil {
+			return next, requeue, err
+		}
+	}
 	d.Wait.Found = &found
-	return d.Next(c.now())
+	next, requeue = d.Next(c.now())
+	return next, requeue, nil
 }
 
 // settle returns how long API servers may take to observe the end of a registration; 0 if nothing waits for that.

@@ -47,14 +47,29 @@ func (c *Controller) maintainsDeleted(csv *operatorsv1alpha1.ClusterServiceVersi
 	return c.versions.SuccessorOf(relatives) == nil && !c.versions.IsTerminating(csv.Namespace)
 }
 
-// isOpen reports whether a webhook of a version is open.
-func (c *Controller) isOpen(csv *operatorsv1alpha1.ClusterServiceVersion) bool {
-	owner := informers.OwnerID(csv.Namespace, csv.Name)
-	configurations := slices.Concat(drift.Objects(c.caches.Validating.OfOwner(owner)), drift.Objects(c.caches.Mutating.OfOwner(owner)))
-	return slices.ContainsFunc(configurations, func(o drift.Object) bool { return webhookconfig.OpenState(o) != managerv1alpha1.FailOpenClosed })
+// closesDeleted reports whether a deleted version must close webhooks, or record that, before its end. It tries to for a limited
+// time: after that, its registrations end as they are.
+func (c *Controller) closesDeleted(csv *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage) bool {
+	return len(relatives.Older) > 0 && c.maintainsDeleted(csv, relatives) && (c.isOpen(csv, relatives) || c.recordsOpening(csv)) && c.records.Closings.Lasts(csv.UID, c.now())
 }
 
-// closeDeleted closes the webhooks of a deleted version, and records that. Its next reconciliation continues the deletion.
+// isOpen reports whether a webhook is open that a version has registered, or continues.
+func (c *Controller) isOpen(csv *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage) bool {
+	owners := informers.OwnerIDs(csv, relatives.Older)
+	ownership := c.versions.OwnershipOf(append([]*operatorsv1alpha1.ClusterServiceVersion{csv}, relatives.Older...)...)
+	isOpen := func(o drift.Object) bool {
+		return webhookconfig.OpenState(o) != managerv1alpha1.FailOpenClosed && ownership.Proves(o)
+	}
+	configurations := slices.Concat(drift.Objects(c.caches.Validating.OfOwners(owners)), drift.Objects(c.caches.Mutating.OfOwners(owners)))
+	return slices.ContainsFunc(configurations, isOpen)
+}
+
+func (c *Controller) recordsOpening(csv *operatorsv1alpha1.ClusterServiceVersion) bool {
+	current := c.caches.Rollouts.Get(csv.Namespace, csv.Name)
+	return current != nil && failopen.HasLastingOpening(current.Status)
+}
+
+// closeDeleted closes the webhooks of a deleted version, or records that they are closed.
 func (c *Controller) closeDeleted(ctx context.Context, k queue.Key, csv *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage) (rollout.Requeue, error) {
 	current := c.caches.Rollouts.Get(csv.Namespace, csv.Name)
 	if current == nil {

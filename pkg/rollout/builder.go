@@ -70,11 +70,11 @@ func (b *planBuilder) add(step Step) bool {
 	return true
 }
 
-// addFirst adds a step before the others, unless the first one writes the same object. It replaces another write of the object:
-// the next plan has what else differs. A deletion stays, and is repeated if the API server reports that the object has changed.
+// addFirst adds a step before the others. It replaces another write of the object, which the API server may refuse: the next plan
+// has what else differs. A deletion stays, and is repeated if the API server reports that the object has changed.
 func (b *planBuilder) addFirst(step Step) {
 	key, others := step.Key(), b.Steps
-	if len(others) > 0 && others[0].Key() == key {
+	if len(others) > 0 && others[0].Key() == key && others[0].Verb == Delete {
 		return
 	}
 	b.Steps = nil

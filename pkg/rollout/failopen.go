@@ -225,13 +225,28 @@ func (o *opener) closeFirst() {
 			continue
 		}
 		closed := live.Object.DeepCopyObject().(drift.Object)
-		webhookconfig.Close(closed, cmp.Or(d.FailurePolicy, new(admissionregistrationv1.Fail)), cmp.Or(d.TimeoutSeconds, new(int32(defaultTimeout))))
+		webhookconfig.Close(closed, new(validPolicy(d)), new(validTimeout(d)))
 		o.plan.addFirst(Step{Verb: Update, Object: closed, Live: live.Object, Drift: drift.Drift{Fields: []string{"webhooks.failurePolicy"}}, Desired: closed})
 	}
 }
 
-// defaultTimeout is that of the API server, in seconds.
-const defaultTimeout = 10
+// validPolicy returns the declared failurePolicy, or Fail if the API server would refuse it: an invalid one must not keep a webhook
+// open.
+func validPolicy(d operatorsv1alpha1.WebhookDescription) admissionregistrationv1.FailurePolicyType {
+	if d.FailurePolicy != nil && *d.FailurePolicy == admissionregistrationv1.Ignore {
+		return admissionregistrationv1.Ignore
+	}
+	return admissionregistrationv1.Fail
+}
+
+// validTimeout is validPolicy for timeoutSeconds. Without a valid one, it is the default of the API server.
+func validTimeout(d operatorsv1alpha1.WebhookDescription) int32 {
+	const byDefault, most = 10, 30
+	if d.TimeoutSeconds != nil && *d.TimeoutSeconds >= 1 && *d.TimeoutSeconds <= most {
+		return *d.TimeoutSeconds
+	}
+	return byDefault
+}
 
 // descriptionOf returns the description of a live registration by any version, and the form that it must have.
 func (o *opener) descriptionOf(live registration.Registration) (d operatorsv1alpha1.WebhookDescription, form managerv1alpha1.FailOpenState) {

@@ -428,3 +428,31 @@ func TestRecordEndsWhenAPIServersHaveObservedTheClosing(t *testing.T) {
 		})
 	}
 }
+
+// An edit of the ClusterServiceVersion to what the API server refuses does not keep a webhook open.
+func TestClosesWithValidValues(t *testing.T) {
+	for name, test := range map[string]struct {
+		edit        func(*operatorsv1alpha1.WebhookDescription)
+		wantPolicy  admissionregistrationv1.FailurePolicyType
+		wantTimeout int32
+	}{
+		"as declared": {func(d *operatorsv1alpha1.WebhookDescription) {
+			d.FailurePolicy, d.TimeoutSeconds = new(admissionregistrationv1.Ignore), new(int32(30))
+		}, admissionregistrationv1.Ignore, 30},
+		"too long": {func(d *operatorsv1alpha1.WebhookDescription) { d.TimeoutSeconds = new(int32(31)) }, admissionregistrationv1.Fail, 10},
+		"mistyped": {func(d *operatorsv1alpha1.WebhookDescription) {
+			d.FailurePolicy, d.TimeoutSeconds = new(admissionregistrationv1.FailurePolicyType("fail")), new(int32(0))
+		}, admissionregistrationv1.Fail, 10},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := opened(t, time.Minute)
+			c.pass(10 * time.Minute)
+			test.edit(&c.CSV.Spec.WebhookDefinitions[0])
+			c.Config.Annotations = nil
+			closing := c.next().Steps[0].Object.(*admissionregistrationv1.ValidatingWebhookConfiguration)
+			installtest.Same(t, "webhooks", 1, len(closing.Webhooks))
+			installtest.Same(t, "failurePolicy", test.wantPolicy, *closing.Webhooks[0].FailurePolicy)
+			installtest.Same(t, "timeoutSeconds", test.wantTimeout, *closing.Webhooks[0].TimeoutSeconds)
+		})
+	}
+}

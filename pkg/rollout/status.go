@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -130,6 +131,7 @@ func (r *reporter) reportUpgrade(status *managerv1alpha1.WebhookRolloutStatus) {
 func (r *reporter) reportDeletionBlocked() {
 	r.plan.Status = *r.Previous.DeepCopy()
 	r.plan.Status.KeptOpenings = r.keptOpenings()
+	meta.RemoveStatusCondition(&r.plan.Status.Conditions, managerv1alpha1.ConditionCallsFail)
 	if len(r.plan.Status.Deployments) == 0 {
 		limit := r.messageLimit()
 		for _, d := range r.deployments {
@@ -142,6 +144,7 @@ func (r *reporter) reportDeletionBlocked() {
 		}
 		for j, w := range d.Webhooks {
 			d.Webhooks[j].FailOpen = r.failOpenOf(operatorsv1alpha1.WebhookDescription{Type: w.Type, GenerateName: w.GenerateName})
+			d.Webhooks[j].UnreachableFrom = nil // It may be unregistered.
 		}
 	}
 }

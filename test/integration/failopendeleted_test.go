@@ -3,6 +3,7 @@ package integration
 import (
 	"context"
 	"testing"
+	"time"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -47,13 +48,31 @@ func TestOpenWebhookOfADeletedVersion(t *testing.T) {
 				return record != nil && len(record.Openings) > 0 && record.Openings[0].ClosedBy != "", status
 			})
 			b.withdraws()
-			becomes(b.env, "the state of the webhook", func() string {
-				live := b.registration("v.example.com")
-				return string(webhookconfig.OpenState(&live))
-			}, string(closed))
+			b.looksFor(6*time.Second, func() { // It would be open again after 3 seconds.
+				if live := b.registration("v.example.com"); webhookconfig.OpenState(&live) != closed {
+					t.Error("the webhook is open again")
+				}
+			})
 			same(t, "operator.v2 still exists", b.get("operator.v2").DeletionTimestamp != nil, true)
 		})
 	}
+}
+
+// An edit makes the declaration of an open webhook invalid. The deletion of the version ends all the same.
+func TestOpenWebhookOfADeletedVersionWithAnInvalidDeclaration(t *testing.T) {
+	b := newBackendIn(newOperatorEnv(t, "last"), map[string]string{"fail-open-after": "30s"})
+	next := replacing("operator.v1", csv("operator.v2", "server", "last"))
+	next.Spec.WebhookDefinitions = b.get("operator.v1").Spec.WebhookDefinitions
+	b.create(next)
+	b.reaches("operator.v2", operatorsv1alpha1.CSVPhaseInstalling, operatorsv1alpha1.CSVReasonWaiting)
+	b.goes()
+	b.eventually("operator.v2 opens the webhook", func() (bool, any) {
+		record := webhookStatus(b.env, "operator.v2", "v.example.com").FailOpen
+		return record.IsOpen(), record
+	})
+	b.edit("operator.v2", func(c *operatorsv1alpha1.ClusterServiceVersion) { c.Spec.WebhookDefinitions[0].TimeoutSeconds = new(int32(60)) })
+	b.uninstall("operator.v2")
+	noLongerExist(b.env, "operator.v2")
 }
 
 // operator.v2 is deleted while its upgrade has stopped, and another client keeps it. A budget that lets no pod be evicted is deleted.

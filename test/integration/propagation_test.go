@@ -91,6 +91,22 @@ func TestMarkerOfAManagerThatDied(t *testing.T) {
 	third.settles("operator.v1")
 }
 
+// The API server creates a marker, and its answer is lost. The marker is removed all the same, before the operator is.
+func TestMarkerWhoseCreationHasNoAnswer(t *testing.T) {
+	e := newOperatorEnv(t)
+	runOperator(e).stop()
+	var lost atomic.Int32
+	manageThrough(e, proxy(e, func(_ int, r *http.Request) kube.Verdict {
+		if r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/validatingwebhookconfigurations") && lost.Add(1) == 1 {
+			return kube.DropAfter
+		}
+		return kube.Pass
+	}).Config(), settling(time.Millisecond), asks(0, prober.Servers{Each: map[string]*rest.Config{"only": cluster.Config()}, Number: 1}))
+	e.uninstall("operator.v1")
+	same(t, "a marker was created", lost.Load() > 0, true)
+	leavesNothing(e)
+}
+
 // asks sets the settle time and the API servers.
 func asks(settle time.Duration, servers prober.Servers) func(*controller.Options) {
 	return func(o *controller.Options) {

@@ -3,6 +3,8 @@ package decide
 import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
@@ -25,4 +27,13 @@ func (k *ConfigurationKinds) add(o drift.Object) {
 	case *admissionregistrationv1.MutatingWebhookConfiguration:
 		k.Mutating = true
 	}
+}
+
+// DeclaredKinds returns those of the webhooks that a ClusterServiceVersion declares.
+func DeclaredKinds(csv *operatorsv1alpha1.ClusterServiceVersion) (kinds ConfigurationKinds) {
+	for _, w := range csv.Spec.WebhookDefinitions {
+		kinds.Validating = kinds.Validating || w.Type == operatorsv1alpha1.ValidatingAdmissionWebhook
+		kinds.Mutating = kinds.Mutating || w.Type == operatorsv1alpha1.MutatingAdmissionWebhook
+	}
+	return kinds
 }

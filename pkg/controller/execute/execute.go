@@ -160,7 +160,11 @@ func (r *run) execute(ctx context.Context, plan decide.Plan) (learned bool, err 
 		r.learn(confirmed)
 	}
 	if plan.AskAPIServers {
-		r.learn(decide.HaveObserved(r.Prober.HaveObserved(ctx, r.csv)))
+		found, err := r.Prober.HaveObserved(ctx, r.csv, decide.ConfigurationKinds{Validating: true, Mutating: true})
+		if err != nil {
+			return false, err
+		}
+		r.learn(decide.HaveObserved(found))
 	}
 	return applied || len(plan.Probes) > 0 || len(plan.Count) > 0 || len(plan.Confirm) > 0 || plan.AskAPIServers, nil
 }

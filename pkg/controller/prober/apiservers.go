@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
@@ -37,36 +38,38 @@ func (p *Prober) AskAPIServers(ctx context.Context, csv *operatorsv1alpha1.Clust
 	if asked.Trust, err = p.Live.Trust(ctx, csv.Namespace, q.ReadTrust); err != nil {
 		return asked, err
 	}
-	asked.Found = p.ask(ctx, csv, q.Deployment, decide.KindsOf(asked.Trust))
+	var left error
+	if asked.Found, left = p.ask(ctx, csv, q.Deployment, decide.KindsOf(asked.Trust)); left != nil {
+		p.Log.WithError(left).Warn("a canary stays until its ClusterServiceVersion is reconciled again")
+	}
 	return asked, nil
 }
 
-// HaveObserved asks API servers whether they have observed the end of registrations.
-func (p *Prober) HaveObserved(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion) ending.Found {
+// HaveObserved asks API servers whether they have observed the end of webhook configurations. The error says that a marker may exist.
+func (p *Prober) HaveObserved(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, kinds decide.ConfigurationKinds) (ending.Found, error) {
 	asked := p.Now()
 	deployment := lists.First(csvspec.DeploymentNames(csv), func(string) bool { return true })
-	found := p.ask(ctx, csv, deployment, decide.ConfigurationKinds{Validating: true, Mutating: true})
-	return ending.Found{At: asked, Behind: found.Behind}
+	found, err := p.ask(ctx, csv, deployment, kinds)
+	return ending.Found{At: asked, Behind: found.Behind}, err
 }
 
 // ask asks API servers whether they have observed all writes of webhook configurations until now: an API server that has refuses
-// an object because of a marker that is written now. The marker names a Deployment of the CSV.
-func (p *Prober) ask(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, deployment string, kinds decide.ConfigurationKinds) certs.Propagation {
+// an object because of a marker that is written now. The marker names a Deployment of the CSV. The error says that a marker may exist.
+func (p *Prober) ask(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, deployment string, kinds decide.ConfigurationKinds) (certs.Propagation, error) {
 	servers := p.APIServers(ctx)
 	if servers.Number == 0 {
-		return certs.Propagation{Unknown: servers.Obstacle}
+		return certs.Propagation{Unknown: servers.Obstacle}, nil
 	}
-	markers, err := p.mark(ctx, csv, deployment, kinds)
-	defer markers.remove(ctx, p)
-	if err != nil {
-		return certs.Propagation{APIServers: servers.Number, Unknown: fmt.Sprintf("a marker of what API servers have observed cannot be written: %v", err)}
+	m := newMarkers(csv, deployment, kinds)
+	if err := m.create(ctx, p); err != nil {
+		return certs.Propagation{APIServers: servers.Number, Unknown: fmt.Sprintf("a marker of what API servers have observed cannot be written: %v", err)}, m.remove(ctx, p)
 	}
-	objects := markerObjects{csv.Namespace, markers.names()}
+	objects := markerObjects{csv.Namespace, m.names()}
 	found := objects.askEach(ctx, servers)
 	if found.Unknown != "" && len(found.Behind) == 0 {
 		found = objects.askAny(ctx, servers, found)
 	}
-	return found
+	return found, m.remove(ctx, p)
 }
 
 // markerObjects are the objects that API servers refuse because of markers.
@@ -118,6 +121,9 @@ func (o markerObjects) await(ctx context.Context, server *rest.Config) (observed
 		answered = answered || err == nil
 		if err != nil && ctx.Err() == nil {
 			last = err
+		}
+		if apierrors.IsForbidden(err) || apierrors.IsNotFound(err) { // Later requests get the same answer.
+			return false, err
 		}
 		return observed, nil
 	})

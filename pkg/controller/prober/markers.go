@@ -3,41 +3,51 @@ package prober
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/decide"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/write"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 )
 
-// markers are canaries that call nothing, one for each kind of configuration; nil for a kind that is not registered.
+// markers are canaries that call nothing, one for each kind of configuration; nil for a kind that is not asked about.
 type markers struct {
 	validating *admissionregistrationv1.ValidatingWebhookConfiguration
 	mutating   *admissionregistrationv1.MutatingWebhookConfiguration
 }
 
-// mark writes a new marker for each kind.
-func (p *Prober) mark(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, deployment string, kinds decide.ConfigurationKinds) (m markers, err error) {
+// newMarkers returns markers with new names.
+func newMarkers(csv *operatorsv1alpha1.ClusterServiceVersion, deployment string, kinds decide.ConfigurationKinds) (m markers) {
 	occasion := rand.Text()
-	admission := p.Kube.AdmissionregistrationV1()
 	if kinds.Validating {
-		marker := render.ValidatingMarker(csv, deployment, occasion)
-		if m.validating, err = admission.ValidatingWebhookConfigurations().Create(ctx, marker, metav1.CreateOptions{FieldManager: wellknown.FieldManager}); err != nil {
-			return markers{}, err
-		}
+		m.validating = render.ValidatingMarker(csv, deployment, occasion)
 	}
 	if kinds.Mutating {
-		marker := render.MutatingMarker(csv, deployment, occasion)
-		if m.mutating, err = admission.MutatingWebhookConfigurations().Create(ctx, marker, metav1.CreateOptions{FieldManager: wellknown.FieldManager}); err != nil {
-			return markers{validating: m.validating}, err
+		m.mutating = render.MutatingMarker(csv, deployment, occasion)
+	}
+	return m
+}
+
+func (m markers) create(ctx context.Context, p *Prober) error {
+	admission, options := p.Kube.AdmissionregistrationV1(), metav1.CreateOptions{FieldManager: wellknown.FieldManager}
+	if m.validating != nil {
+		if _, err := admission.ValidatingWebhookConfigurations().Create(ctx, m.validating, options); err != nil {
+			return err
 		}
 	}
-	return m, nil
+	if m.mutating != nil {
+		if _, err := admission.MutatingWebhookConfigurations().Create(ctx, m.mutating, options); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (m markers) names() (all []string) {
@@ -50,21 +60,18 @@ func (m markers) names() (all []string) {
 	return all
 }
 
-// remove deletes the markers. One that stays is removed as an undeclared registration.
-func (m markers) remove(ctx context.Context, p *Prober) {
+// remove deletes the markers, also one whose creation had no answer. The error says that one may exist: later reconciliations of the
+// ClusterServiceVersion remove it as an undeclared registration.
+func (m markers) remove(ctx context.Context, p *Prober) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ReconcileTimeout)
 	defer cancel()
 	admission := p.Kube.AdmissionregistrationV1()
+	var failed []error
 	if m.validating != nil {
-		p.deleted(m.validating.Name, write.Delete(ctx, admission.ValidatingWebhookConfigurations(), m.validating))
+		failed = append(failed, admission.ValidatingWebhookConfigurations().Delete(ctx, m.validating.Name, metav1.DeleteOptions{}))
 	}
 	if m.mutating != nil {
-		p.deleted(m.mutating.Name, write.Delete(ctx, admission.MutatingWebhookConfigurations(), m.mutating))
+		failed = append(failed, admission.MutatingWebhookConfigurations().Delete(ctx, m.mutating.Name, metav1.DeleteOptions{}))
 	}
-}
-
-func (p *Prober) deleted(canary string, err error) {
-	if err != nil {
-		p.Log.WithError(err).WithField("canary", canary).Warn("a canary stays until its ClusterServiceVersion is reconciled again")
-	}
+	return utilerrors.FilterOut(errors.Join(failed...), apierrors.IsNotFound)
 }

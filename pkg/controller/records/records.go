@@ -18,6 +18,7 @@ type Records struct {
 	LabelRefusals LabelRefusals
 	FieldContests FieldContests
 	Unregistered  Unregistered
+	Closings      Closings
 	FailOpen      FailOpen
 	Calls         Calls
 

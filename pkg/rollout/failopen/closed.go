@@ -28,6 +28,9 @@ func end(record *managerv1alpha1.FailOpen, at time.Time) {
 		return
 	}
 	last := &record.Openings[len(record.Openings)-1]
+	if last.Until != nil && last.Until.Time.Before(at) { // It ends at the latest then, however often this is repeated.
+		at = last.Until.Time
+	}
 	until := metav1.NewTime(later(endOfSecond(at), last.From.Time))
 	last.Until, last.ClosedBy = &until, managerv1alpha1.ClosedChanged
 	record.State, record.OpenSeconds = managerv1alpha1.FailOpenClosed, record.OpenSeconds+secondsOf(*last)

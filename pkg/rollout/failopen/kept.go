@@ -58,6 +58,16 @@ func HasOpenings(status managerv1alpha1.WebhookRolloutStatus) bool {
 	return len(RecordsOf(status).Kept()) > 0
 }
 
+// HasLastingOpening reports whether a status records an opening that lasts.
+func HasLastingOpening(status managerv1alpha1.WebhookRolloutStatus) bool {
+	for _, record := range RecordsOf(status) {
+		if record.IsOpen() {
+			return true
+		}
+	}
+	return false
+}
+
 // WithOpeningsOf returns the status of a version with the openings that a newer version has recorded, which is deleted before it
 // has succeeded.
 func WithOpeningsOf(newer, status managerv1alpha1.WebhookRolloutStatus) managerv1alpha1.WebhookRolloutStatus {
