@@ -70,7 +70,9 @@ func TestOpenWebhookOfADeletedVersionWithAnInvalidDeclaration(t *testing.T) {
 		record := webhookStatus(b.env, "operator.v2", "v.example.com").FailOpen
 		return record.IsOpen(), record
 	})
-	b.edit("operator.v2", func(c *operatorsv1alpha1.ClusterServiceVersion) { c.Spec.WebhookDefinitions[0].TimeoutSeconds = new(int32(60)) })
+	b.edit("operator.v2", func(c *operatorsv1alpha1.ClusterServiceVersion) {
+		c.Spec.WebhookDefinitions[0].TimeoutSeconds = new(int32(60))
+	})
 	b.uninstall("operator.v2")
 	noLongerExist(b.env, "operator.v2")
 }

@@ -114,10 +114,11 @@ func (r *recorder) MustRegister(collectors ...prometheus.Collector) {
 			}
 			help, err := strconv.Unquote(m[2])
 			must(err)
+			of := kind
 			if strings.HasSuffix(m[1], "_total") {
-				kind = "counter"
+				of = "counter"
 			}
-			r.rows = append(r.rows, fmt.Sprintf("| `%s` | %s | %s | %s |\n", m[1], kind, strings.ReplaceAll(m[3], ",", ", "), help))
+			r.rows = append(r.rows, fmt.Sprintf("| `%s` | %s | %s | %s |\n", m[1], of, strings.ReplaceAll(m[3], ",", ", "), help))
 		}
 	}
 }
