@@ -1,6 +1,7 @@
 package integration
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
@@ -333,6 +334,17 @@ func newCRD(e *env, plural string, versions ...string) *apiextensionsv1.CustomRe
 func extensions(e *env) apiextensions.Interface {
 	e.Helper()
 	return installtest.OrPanic(apiextensions.NewForConfig(cluster.Config()))
+}
+
+// temporaryDefinition creates a definition, and waits until it is served. The test ends when it no longer exists: until then, no
+// other test can create one of its name.
+func (e *env) temporaryDefinition(crd *apiextensionsv1.CustomResourceDefinition) *apiextensionsv1.CustomResourceDefinition {
+	e.Helper()
+	definitions := e.any.Resource(apiextensionsv1.SchemeGroupVersion.WithResource("customresourcedefinitions"))
+	e.Cleanup(func() { e.must(kube.AwaitRemoval(context.Background(), definitions, crd.Name)) })
+	created := kube.CreateTemporary(e, extensions(e).ApiextensionsV1().CustomResourceDefinitions(), crd)
+	e.must(kube.WaitUntilServed(e.ctx, extensions(e), crd.Name))
+	return created
 }
 
 func conversion(e *env, crd string) *apiextensionsv1.CustomResourceConversion {

@@ -329,8 +329,7 @@ func TestCopiesInAllNamespaces(t *testing.T) {
 	copied(e, "operator.v1", later)
 	same(t, "requests for a new Namespace", m.csvRequests(since), []string{"create " + later.namespace, "update status " + later.namespace})
 
-	definition := kube.CreateTemporary(e, extensions(e).ApiextensionsV1().CustomResourceDefinitions(), crds.OLMConfig())
-	e.must(kube.WaitUntilServed(e.ctx, extensions(e), definition.Name))
+	e.temporaryDefinition(crds.OLMConfig())
 	config := kube.Create(e, e.olm.OLMConfigs(), &operatorsv1.OLMConfig{ObjectMeta: metav1.ObjectMeta{Name: "cluster"}, Spec: disablingCopies(true)})
 	noCopy(e, "operator.v1", one, later, &system)
 	copied(e, "operator.v1", &protected)
@@ -375,8 +374,7 @@ func (e *env) configReports(reason string, status metav1.ConditionStatus, messag
 // Copies of an operator of several namespaces stay when OLMConfig disables those of operators of all namespaces.
 func TestDisabledCopiesOfSeveralNamespaces(t *testing.T) {
 	e := newEnv(t)
-	definition := kube.CreateTemporary(e, extensions(e).ApiextensionsV1().CustomResourceDefinitions(), crds.OLMConfig())
-	e.must(kube.WaitUntilServed(e.ctx, extensions(e), definition.Name))
+	e.temporaryDefinition(crds.OLMConfig())
 	kube.Create(e, e.olm.OLMConfigs(), &operatorsv1.OLMConfig{ObjectMeta: metav1.ObjectMeta{Name: "cluster"}, Spec: disablingCopies(true)})
 	one := neighbour(e)
 	operating(e, namespaces(e.namespace, one.namespace))
@@ -388,8 +386,7 @@ func TestDisabledCopiesOfSeveralNamespaces(t *testing.T) {
 // A Namespace is deleted, and its copy is written before the cache shows that.
 func TestCopyInADeletedNamespace(t *testing.T) {
 	e := operating(newEnv(t), allNamespaces)
-	definition := kube.CreateTemporary(e, extensions(e).ApiextensionsV1().CustomResourceDefinitions(), crds.OLMConfig())
-	e.must(kube.WaitUntilServed(e.ctx, extensions(e), definition.Name))
+	e.temporaryDefinition(crds.OLMConfig())
 	kube.Create(e, e.olm.OLMConfigs(), &operatorsv1.OLMConfig{ObjectMeta: metav1.ObjectMeta{Name: "cluster"}, Spec: disablingCopies(false)})
 	one, deleted := neighbour(e), newNamespace(e, "", nil)
 	frozen := e.freezer("/api/v1/namespaces")

@@ -75,8 +75,7 @@ func (g *generator) define(plural string, scope apiextensionsv1.ResourceScope, v
 			}},
 		}}
 	}
-	kube.CreateTemporary(g, extensions(g.env).ApiextensionsV1().CustomResourceDefinitions(), crd)
-	g.must(kube.WaitUntilServed(g.ctx, extensions(g.env), crd.Name))
+	g.temporaryDefinition(crd)
 }
 
 // permit lets a group write the objects of the test, and nothing else.

@@ -1,7 +1,6 @@
 package integration
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"net/http"
@@ -11,7 +10,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -32,10 +30,7 @@ import (
 // defineOperators has the API server serve Operators during the test. OLM brings their definition.
 func defineOperators(e *env) {
 	e.Helper()
-	definitions := e.any.Resource(apiextensionsv1.SchemeGroupVersion.WithResource("customresourcedefinitions"))
-	e.Cleanup(func() { e.must(kube.AwaitRemoval(context.Background(), definitions, crds.Operator().Name)) })
-	crd := kube.CreateTemporary(e, extensions(e).ApiextensionsV1().CustomResourceDefinitions(), crds.Operator())
-	e.must(kube.WaitUntilServed(e.ctx, extensions(e), crd.Name))
+	e.temporaryDefinition(crds.Operator())
 }
 
 func (e *env) component() string { return "operators.coreos.com/operator." + e.namespace }

@@ -13,7 +13,6 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/subscriptions"
-	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
 // The pods of operators have the proxy of the cluster in their environment: from the flags of the manager in a cluster
@@ -71,8 +70,7 @@ func newProxyKind(e *env) dynamic.ResourceInterface {
 	crd.Name, crd.Spec.Group, crd.Spec.Scope = subscriptions.ProxyResource.GroupResource().String(), subscriptions.ProxyResource.Group, apiextensionsv1.ClusterScoped
 	crd.Spec.Names = apiextensionsv1.CustomResourceDefinitionNames{Plural: "proxies", Singular: "proxy", Kind: "Proxy", ListKind: "ProxyList"}
 	crd.Spec.Versions[0].Subresources = &apiextensionsv1.CustomResourceSubresources{Status: &apiextensionsv1.CustomResourceSubresourceStatus{}}
-	kube.CreateTemporary(e, extensions(e).ApiextensionsV1().CustomResourceDefinitions(), crd)
-	e.must(kube.WaitUntilServed(e.ctx, extensions(e), crd.Name))
+	e.temporaryDefinition(crd)
 	return e.any.Resource(subscriptions.ProxyResource)
 }
 

@@ -87,7 +87,6 @@ func newClusterVersions(e *env) dynamic.ResourceInterface {
 			}},
 		},
 	}
-	kube.CreateTemporary(e, extensions(e).ApiextensionsV1().CustomResourceDefinitions(), crd)
-	e.must(kube.WaitUntilServed(e.ctx, extensions(e), crd.Name))
+	e.temporaryDefinition(crd)
 	return installtest.OrPanic(dynamic.NewForConfig(cluster.Config())).Resource(schema.GroupVersionResource{Group: group, Version: "v1", Resource: plural})
 }
