@@ -45,7 +45,7 @@ func (p *Prober) AskAPIServers(ctx context.Context, csv *operatorsv1alpha1.Clust
 	return asked, nil
 }
 
-// HaveObserved asks API servers whether they have observed the end of webhook configurations. The error says that a marker may exist.
+// HaveObserved asks API servers whether they have observed the end of webhook configurations. With an error, a marker may exist.
 func (p *Prober) HaveObserved(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, kinds decide.ConfigurationKinds) (ending.Found, error) {
 	asked := p.Now()
 	deployment := lists.First(csvspec.DeploymentNames(csv), func(string) bool { return true })
@@ -54,7 +54,7 @@ func (p *Prober) HaveObserved(ctx context.Context, csv *operatorsv1alpha1.Cluste
 }
 
 // ask asks API servers whether they have observed all writes of webhook configurations until now: an API server that has refuses
-// an object because of a marker that is written now. The marker names a Deployment of the CSV. The error says that a marker may exist.
+// an object because of a marker that is written now. The marker names a Deployment of the CSV. With an error, a marker may exist.
 func (p *Prober) ask(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, deployment string, kinds decide.ConfigurationKinds) (certs.Propagation, error) {
 	servers := p.APIServers(ctx)
 	if servers.Number == 0 {

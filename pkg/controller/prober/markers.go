@@ -60,7 +60,7 @@ func (m markers) names() (all []string) {
 	return all
 }
 
-// remove deletes the markers, also one whose creation had no answer. The error says that one may exist: later reconciliations of the
+// remove deletes the markers, also one whose creation had no answer. With an error, one may exist: later reconciliations of the
 // ClusterServiceVersion remove it as an undeclared registration.
 func (m markers) remove(ctx context.Context, p *Prober) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ReconcileTimeout)

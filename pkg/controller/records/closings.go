@@ -22,7 +22,7 @@ const (
 	closingKept = time.Hour
 )
 
-// Lasts reports whether a ClusterServiceVersion may go on closing its webhooks. The first call begins the time.
+// Lasts reports whether a ClusterServiceVersion may still close its webhooks. The first call begins the time.
 func (c *Closings) Lasts(csv types.UID, now time.Time) bool {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
