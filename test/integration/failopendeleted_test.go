@@ -11,6 +11,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/webhookconfig"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
@@ -23,22 +24,10 @@ func TestOpenWebhookOfADeletedVersion(t *testing.T) {
 		"its end is refused by a webhook":       func(b *backend) { b.refusesVersions() },
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := newBackendIn(newOperatorEnv(t, "last"), map[string]string{"fail-open-after": "30s"})
-			next := replacing("operator.v1", csv("operator.v2", "server", "last"))
-			next.Spec.WebhookDefinitions = b.get("operator.v1").Spec.WebhookDefinitions
-			b.create(next)
-			b.reaches("operator.v2", operatorsv1alpha1.CSVPhaseInstalling, operatorsv1alpha1.CSVReasonWaiting)
-			b.goes()
-			b.eventually("operator.v2 opens the webhook", func() (bool, any) {
-				live, record := b.registration("v.example.com"), webhookStatus(b.env, "operator.v2", "v.example.com").FailOpen
-				return record.IsOpen() && webhookconfig.OpenState(&live) == partly, record
-			})
+			b := opensDuringAnUpgrade(t)
 			keep(b)
 			b.must(b.olm.ClusterServiceVersions(b.namespace).Delete(b.ctx, "operator.v2", metav1.DeleteOptions{}))
-			becomes(b.env, "the webhook is closed by the deletion", func() string {
-				live := b.registration("v.example.com")
-				return string(webhookconfig.OpenState(&live))
-			}, string(closed))
+			becomes(b.env, "the state of the webhook", b.openState, closed)
 			b.eventually("operator.v1 keeps a record that has ended", func() (bool, any) {
 				status := b.rollout("operator.v1")
 				for _, kept := range status.KeptOpenings {
@@ -47,9 +36,10 @@ func TestOpenWebhookOfADeletedVersion(t *testing.T) {
 				record := webhookStatus(b.env, "operator.v1", "v.example.com").FailOpen
 				return record != nil && len(record.Openings) > 0 && record.Openings[0].ClosedBy != "", status
 			})
-			b.withdraws()
+			b.withdraws() // operator.v1 may have opened it again.
+			becomes(b.env, "the state of the webhook", b.openState, closed)
 			b.looksFor(6*time.Second, func() { // It would be open again after 3 seconds.
-				if live := b.registration("v.example.com"); webhookconfig.OpenState(&live) != closed {
+				if b.openState() != closed {
 					t.Error("the webhook is open again")
 				}
 			})
@@ -58,8 +48,9 @@ func TestOpenWebhookOfADeletedVersion(t *testing.T) {
 	}
 }
 
-// An edit makes the declaration of an open webhook invalid. The deletion of the version ends all the same.
-func TestOpenWebhookOfADeletedVersionWithAnInvalidDeclaration(t *testing.T) {
+// opensDuringAnUpgrade returns the backend of a webhook that operator.v2 has opened, before it has succeeded.
+func opensDuringAnUpgrade(t *testing.T) *backend {
+	t.Helper()
 	b := newBackendIn(newOperatorEnv(t, "last"), map[string]string{"fail-open-after": "30s"})
 	next := replacing("operator.v1", csv("operator.v2", "server", "last"))
 	next.Spec.WebhookDefinitions = b.get("operator.v1").Spec.WebhookDefinitions
@@ -68,8 +59,20 @@ func TestOpenWebhookOfADeletedVersionWithAnInvalidDeclaration(t *testing.T) {
 	b.goes()
 	b.eventually("operator.v2 opens the webhook", func() (bool, any) {
 		record := webhookStatus(b.env, "operator.v2", "v.example.com").FailOpen
-		return record.IsOpen(), record
+		return record.IsOpen() && b.openState() == partly, record
 	})
+	return b
+}
+
+func (b *backend) openState() managerv1alpha1.FailOpenState {
+	b.Helper()
+	live := b.registration("v.example.com")
+	return webhookconfig.OpenState(&live)
+}
+
+// An edit makes the declaration of an open webhook invalid. The deletion of the version ends all the same.
+func TestOpenWebhookOfADeletedVersionWithAnInvalidDeclaration(t *testing.T) {
+	b := opensDuringAnUpgrade(t)
 	b.edit("operator.v2", func(c *operatorsv1alpha1.ClusterServiceVersion) {
 		c.Spec.WebhookDefinitions[0].TimeoutSeconds = new(int32(60))
 	})
