@@ -178,7 +178,7 @@ func (c *Controller) wireExecutor() {
 		Set: c.Set, Records: c.records, Rotations: c.Certificates.Parallel,
 		Caches: c.caches, OnDemand: c.onDemand, Writes: c.writes, Events: c.events, Log: c.log, Metrics: c.metrics,
 		Now: c.now, Processors: execute.NewProcessors(), Live: c.live, Writer: c.uninstall.Writer,
-		Prober: c.prober,
+		Prober: c.prober, Exists: c.versions.Exists,
 	}
 }
 

@@ -113,33 +113,54 @@ func TestUpgradeDropsTheConversion(t *testing.T) {
 // A conversion whose Deployment has another name in the new version is switched in place
 // when that one is available, and back when the new version fails and is deleted.
 func TestUpgradeMovesTheConversion(t *testing.T) {
-	e := newParallelEnv(t)
-	crd := newCRD(e, "pulleys", "v1", "v2")
+	e, crd := movesTheConversion(t, "pulleys")
+	e.uninstall("operator.v2")
+	switchedBack(e, crd)
+	for _, version := range []string{"operator.v1", "operator.v2"} {
+		same(t, "the gap of "+version, webhookStatus(e, version, "v.example.com").LastGap, nil)
+	}
+}
+
+// The conversion is switched back while another client keeps the deleted version.
+func TestUpgradeMovesTheConversionAndIsKept(t *testing.T) {
+	e, crd := movesTheConversion(t, "winches")
+	addFinalizer(e, "operator.v2")
+	e.must(e.olm.ClusterServiceVersions(e.namespace).Delete(e.ctx, "operator.v2", metav1.DeleteOptions{}))
+	switchedBack(e, crd)
+	same(t, "operator.v2 is being deleted", e.get("operator.v2").DeletionTimestamp != nil, true)
+}
+
+// movesTheConversion returns when operator.v2 has switched the conversion, and waits for another Deployment.
+func movesTheConversion(t *testing.T, plural string) (e *env, crd string) {
+	t.Helper()
+	e = newParallelEnv(t)
+	definition := newCRD(e, plural, "v1", "v2")
+	crd = definition.Name
 	e.group("og", operatorsv1.OperatorGroupSpec{})
 	e.runDeployments("after", "last")
 	e.manage()
-	newObject(e, crd)
-	e.install(converting("operator.v1", crd.Name))
-	convertedBy(e, crd.Name, "server-service")
+	newObject(e, definition)
+	e.install(converting("operator.v1", crd))
+	convertedBy(e, crd, "server-service")
 
-	v2 := converting("operator.v2", crd.Name)
+	v2 := converting("operator.v2", crd)
 	v2.Spec.Replaces, v2.Spec.WebhookDefinitions[0].DeploymentName = "operator.v1", "after"
 	v2.Spec.InstallStrategy.StrategySpec.DeploymentSpecs = []operatorsv1alpha1.StrategyDeploymentSpec{deploymentSpec("after"), deploymentSpec("last")}
 	e.create(v2)
 	e.reaches("operator.v2", operatorsv1alpha1.CSVPhaseInstalling, operatorsv1alpha1.CSVReasonWaiting)
-	convertedBy(e, crd.Name, "server-service")
+	convertedBy(e, crd, "server-service")
 	setAvailable(e, "after", true)
-	e.eventually("it is switched", func() (bool, any) { return converter(e, crd.Name) == "after-service", converter(e, crd.Name) })
+	becomes(e, "the Service that converts", func() string { return converter(e, crd) }, "after-service")
 	if e.deployment("server") == nil {
 		t.Error("the old Deployment went before the new version succeeded")
 	}
+	return e, crd
+}
 
-	e.uninstall("operator.v2")
+func switchedBack(e *env, crd string) {
+	e.Helper()
 	e.succeeds("operator.v1")
-	e.eventually("it is switched back", func() (bool, any) { return converter(e, crd.Name) == "server-service", converter(e, crd.Name) })
-	for _, version := range []string{"operator.v1", "operator.v2"} {
-		same(t, "the gap of "+version, webhookStatus(e, version, "v.example.com").LastGap, nil)
-	}
+	becomes(e, "the Service that converts", func() string { return converter(e, crd) }, "server-service")
 }
 
 // A conversion that a new version ended is restored when that version has failed and been

@@ -35,7 +35,7 @@ func (r *run) answer(ctx context.Context, question decide.Question, now time.Tim
 	case decide.WatchObject:
 		answers.Objects[q.ObjectKey] = r.watchObject(q.ObjectKey)
 	case decide.FindOwner:
-		answers.Owners[q.Owner] = len(r.Caches.CSVs.OfOwner(q.Owner)) > 0
+		answers.Owners[q.Owner] = r.Exists(q.Owner)
 	default:
 		return fmt.Errorf("no way to answer a %T", question)
 	}

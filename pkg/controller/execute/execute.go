@@ -38,6 +38,7 @@ type Executor struct {
 	Metrics    *metrics.Metrics
 	Now        func() time.Time
 	Processors Processors
+	Exists     func(owner string) bool // see versions.Index
 	Live       *live.Reader
 	Prober     *prober.Prober
 	Writer     *write.Writer

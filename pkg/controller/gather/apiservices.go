@@ -63,7 +63,7 @@ func (g *Gatherer) apiServicesOf(group string) []*apiregistrationv1.APIService {
 func (g *Gatherer) ownedElsewhere(crd string, csv *operatorsv1alpha1.ClusterServiceVersion, versions []*operatorsv1alpha1.ClusterServiceVersion) bool {
 	own := g.Versions.ClaimantOf(csv)
 	return slices.ContainsFunc(g.Caches.CSVs.By(informers.ByCRD, crd), func(other *operatorsv1alpha1.ClusterServiceVersion) bool {
-		return other.OwnsCRD(crd) && !other.IsCopied() && !slices.Contains(versions, other) && g.Versions.ClaimantOf(other).Precedes(own)
+		return other.OwnsCRD(crd) && !other.IsCopied() && !csvspec.HasEnded(other) && !slices.Contains(versions, other) && g.Versions.ClaimantOf(other).Precedes(own)
 	})
 }
 

@@ -8,7 +8,6 @@ import (
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/lineage"
@@ -21,12 +20,8 @@ import (
 // other clients can keep them for long.
 func (r *Index) LineageOf(csv *operatorsv1alpha1.ClusterServiceVersion) lineage.Lineage {
 	l := lineage.Of(csv, r.relativesIn(csv.Namespace))
-	l.Newer = slices.DeleteFunc(l.Newer, hasEnded)
+	l.Newer = slices.DeleteFunc(l.Newer, csvspec.HasEnded)
 	return l
-}
-
-func hasEnded(csv *operatorsv1alpha1.ClusterServiceVersion) bool {
-	return csv.DeletionTimestamp != nil && !slices.Contains(csv.Finalizers, wellknown.FinalizerCSV)
 }
 
 // SiblingsOf returns the other versions that replace the same version (see lineage.Siblings).

@@ -13,6 +13,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/records"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/subscriptions"
 )
@@ -43,8 +44,10 @@ func (r *Index) InScope(namespace string) bool {
 	return len(r.Namespaces) == 0 || slices.Contains(r.Namespaces, namespace)
 }
 
-// Exists reports whether the ClusterServiceVersion with an owner ID exists.
-func (r *Index) Exists(owner string) bool { return len(r.Caches.CSVs.OfOwner(owner)) > 0 }
+// Exists reports whether the ClusterServiceVersion with an owner ID exists, and has not ended.
+func (r *Index) Exists(owner string) bool {
+	return slices.ContainsFunc(r.Caches.CSVs.OfOwner(owner), func(csv *operatorsv1alpha1.ClusterServiceVersion) bool { return !csvspec.HasEnded(csv) })
+}
 
 // IsDeleted includes the deletion of the Namespace, in which no object can be created any more.
 func (r *Index) IsDeleted(csv *operatorsv1alpha1.ClusterServiceVersion) bool {

@@ -52,6 +52,11 @@ func MarksOf(csv metav1.Object) Marks {
 	}
 }
 
+// HasEnded reports whether the manager has completed the end of a deleted CSV: only finalizers of other clients keep it.
+func HasEnded(csv *operatorsv1alpha1.ClusterServiceVersion) bool {
+	return csv.DeletionTimestamp != nil && !slices.Contains(csv.Finalizers, wellknown.FinalizerCSV)
+}
+
 func writtenLastBy(manager string, writes []metav1.ManagedFieldsEntry) bool {
 	var last time.Time
 	by := false
