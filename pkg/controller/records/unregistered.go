@@ -23,8 +23,9 @@ type unregistration struct {
 const (
 	// unregisteredKept is how long such a time matters.
 	unregisteredKept = time.Hour
-	// unregisteredLimit is how long a series extends the wait: another client may restore again and again what was removed.
-	unregisteredLimit = 10 * time.Second
+	// unregisteredLimit is how long a series extends the wait: another client may restore again and again what was removed. It is
+	// not shorter than the wait for an API server that is late: what is restored meanwhile counts.
+	unregisteredLimit = time.Minute
 )
 
 // Add records a time of a ClusterServiceVersion. A series ends while something else blocks the deletion, and after a

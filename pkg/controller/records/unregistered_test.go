@@ -66,12 +66,13 @@ func TestLastUnregistration(t *testing.T) {
 		}, minute(9.9)},
 		"restored again after a block": {func(u *Unregistered) {
 			u.Block("a", true, start)
-			for n := range 100 {
+			for n := range 500 {
 				u.Block("a", false, minute(20).Add(time.Duration(n)*time.Second))
 				u.Add("a", time.Hour, minute(20).Add(time.Duration(n)*time.Second))
 			}
 		}, minute(20).Add(unregisteredLimit)},
-		"an old one": {func(u *Unregistered) { u.Add("a", settle, start); u.Add("b", settle, start.Add(2*unregisteredKept)) }, time.Time{}},
+		"restored while an API server is late": {func(u *Unregistered) { u.Add("a", settle, start); u.Add("a", settle, minute(0.9)) }, minute(0.9)},
+		"an old one":                           {func(u *Unregistered) { u.Add("a", settle, start); u.Add("b", settle, start.Add(2*unregisteredKept)) }, time.Time{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var u Unregistered
