@@ -70,18 +70,23 @@ func (c *Controller) reconcileDeleted(ctx context.Context, k queue.Key, csv *ope
 	}
 	refused = append(refused, conversions...)
 	c.records.Unregistered.Block(csv.UID, inUse != "" || len(refused) > 0, c.now())
-	next, requeue, err := c.deletionStep(ctx, c.deletionOf(csv, inUse, refused), csv)
-	switch {
-	case err != nil:
+	deletion, err := c.askedAbout(ctx, c.deletionOf(csv, inUse, refused), csv)
+	if err != nil {
 		return rollout.Requeue{}, err
-	case next == decide.ReportBlocked:
+	}
+	next, requeue := deletion.Next(c.now())
+	if next == decide.ReportBlocked {
 		return c.reconcileBlockedDeletion(ctx, k, csv, relatives, inUse, refused)
 	}
 	c.log.WithFields(k.Fields()).WithField("waits", requeue.Reason).Info("webhooks are unregistered")
-	if next != decide.RemoveFinalizer {
-		return requeue, nil
+	switch {
+	case next == decide.RemoveFinalizer:
+		return c.finish(ctx, k, csv, relatives, successor, ownership)
+	case len(deletion.Behind()) > 0:
+		contested, err := c.reporter.UpdateCSV(ctx, k, csv, phase.DeletionWaits(csv.Status, deletion.Behind()))
+		return requeue.Earliest(contested), err
 	}
-	return c.finish(ctx, k, csv, relatives, successor, ownership)
+	return requeue, nil
 }
 
 // continuingVersion returns the installed older version that continues what a deleted one has adopted; nil for none.
@@ -128,22 +133,21 @@ func (c *Controller) deletionOf(csv *operatorsv1alpha1.ClusterServiceVersion, in
 	return d
 }
 
-// deletionStep returns the next step, after API servers are asked if it depends on them. In a Namespace that is being deleted, they
-// refuse each object, and about conversions and APIServices they cannot be asked: these have the settle time.
-func (c *Controller) deletionStep(ctx context.Context, d decide.Deletion, csv *operatorsv1alpha1.ClusterServiceVersion) (next decide.DeletionStep, requeue rollout.Requeue, err error) {
-	next, requeue = d.Next(c.now())
-	if next != decide.AskAboutEnd {
-		return next, requeue, nil
+// askedAbout asks API servers if the next step depends on them. In a Namespace that is being deleted, they refuse each object, and
+// about conversions and APIServices they cannot be asked: these have the settle time.
+func (c *Controller) askedAbout(ctx context.Context, d decide.Deletion, csv *operatorsv1alpha1.ClusterServiceVersion) (decide.Deletion, error) {
+	if next, _ := d.Next(c.now()); next != decide.AskAboutEnd {
+		return d, nil
 	}
 	found, kinds := ending.Found{At: c.now()}, decide.DeclaredKinds(csv)
 	if kinds != (decide.ConfigurationKinds{}) && !c.versions.IsTerminating(csv.Namespace) {
+		var err error
 		if found, err = c.prober.HaveObserved(ctx, csv, kinds); err != nil {
-			return next, requeue, err
+			return d, err
 		}
 	}
 	d.Wait.Found = &found
-	next, requeue = d.Next(c.now())
-	return next, requeue, nil
+	return d, nil
 }
 
 // settle returns how long API servers may take to observe the end of a registration; 0 if nothing waits for that.

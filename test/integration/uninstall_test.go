@@ -67,6 +67,10 @@ func TestUninstallAwaitsEachAPIServer(t *testing.T) {
 		_, err := e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations().Get(e.ctx, configuration, metav1.GetOptions{})
 		return apierrors.IsNotFound(err)
 	}, true)
+	e.reaches("operator.v1", operatorsv1alpha1.CSVPhaseDeleting, managerv1alpha1.ReasonUnregistering)
+	if message := e.get("operator.v1").Status.Message; !strings.HasSuffix(message, "for at most a minute: second") {
+		t.Errorf("the message is %q", message)
+	}
 	e.looksFor(3*time.Second, func() {
 		if _, err := e.olm.ClusterServiceVersions(e.namespace).Get(e.ctx, "operator.v1", metav1.GetOptions{}); err != nil {
 			t.Errorf("while an API server is behind: %v", err)

@@ -57,6 +57,14 @@ func (d Deletion) Next(now time.Time) (DeletionStep, rollout.Requeue) {
 	}
 }
 
+// Behind returns the API servers that a deletion waits for; none while they are not asked.
+func (d Deletion) Behind() []string {
+	if d.Wait == nil || d.Wait.Found == nil {
+		return nil
+	}
+	return d.Wait.Found.Behind
+}
+
 // Converters returns the versions that continue conversions: newer ones, and older ones with a backend.
 func Converters(relatives lineage.Lineage, backends owners.Backends) []*operatorsv1alpha1.ClusterServiceVersion {
 	older := slices.DeleteFunc(slices.Clone(relatives.Older), func(c *operatorsv1alpha1.ClusterServiceVersion) bool { return !backends.ServesAny(c) })

@@ -3,9 +3,12 @@
 package phase
 
 import (
+	"strings"
+
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/csvstatus"
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
@@ -84,6 +87,12 @@ func DeletionBlocked(status operatorsv1alpha1.ClusterServiceVersionStatus, reaso
 		return nil
 	}
 	return []Phase{held}
+}
+
+// DeletionWaits returns a new phase while a deletion waits for API servers.
+func DeletionWaits(status operatorsv1alpha1.ClusterServiceVersionStatus, apiServers []string) []Phase {
+	return DeletionBlocked(status, managerv1alpha1.ReasonUnregistering,
+		"these API servers still call the webhooks, and the pods stay until they do not, for at most a minute: "+strings.Join(apiServers, ", "), "")
 }
 
 // NamespaceDeleted adds that the Namespace is being deleted. The only remedy comes first.
