@@ -60,9 +60,12 @@ func (w *Watcher) Last() calls.Observation {
 	return calls.Observation{}
 }
 
-// round ends before the next one begins: a call that fails is reported within two intervals.
+// readTime is how long API servers may take to return their metrics: one that does not answer delays the report about others.
+const readTime = 10 * time.Second
+
+// round reads the metrics once. A round that takes longer than the interval is followed by the next one at once.
 func (w *Watcher) round(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, w.Interval*2/3)
+	ctx, cancel := context.WithTimeout(ctx, readTime)
 	defer cancel()
 	rollouts := w.Rollouts()
 	known := knownIn(rollouts)
