@@ -30,9 +30,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/ending"
 )
 
-// observeTimeout is how long one reconciliation waits until an API server has observed a marker.
-const observeTimeout = 2 * time.Second
-
 // AskAPIServers reads the registrations, and asks API servers whether they have observed them.
 func (p *Prober) AskAPIServers(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, q decide.AskAPIServers) (asked decide.Propagation, err error) {
 	if asked.Trust, err = p.Live.Trust(ctx, csv.Namespace, q.ReadTrust); err != nil {
@@ -64,10 +61,10 @@ func (p *Prober) ask(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceV
 	if err := m.create(ctx, p); err != nil {
 		return certs.Propagation{APIServers: servers.Number, Unknown: fmt.Sprintf("a marker of what API servers have observed cannot be written: %v", err)}, m.remove(ctx, p)
 	}
-	objects := markerObjects{csv.Namespace, m.names()}
-	found := objects.askEach(ctx, servers)
-	if found.Unknown != "" && len(found.Behind) == 0 {
-		found = objects.askAny(ctx, servers, found)
+	began := p.Now()
+	found := markerObjects{csv.Namespace, m.names()}.ask(ctx, servers, p.patience.current())
+	if found.Unknown == "" {
+		p.patience.learn(p.Now().Sub(began))
 	}
 	return found, m.remove(ctx, p)
 }
@@ -78,19 +75,30 @@ type markerObjects struct {
 	markers   []string // names
 }
 
+// ask asks API servers at their own addresses, and else through one address, each time for a limited time.
+func (o markerObjects) ask(ctx context.Context, servers Servers, limit time.Duration) certs.Propagation {
+	ownAddresses, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	found := o.askEach(ownAddresses, servers)
+	if found.Unknown == "" || len(found.Behind) > 0 {
+		return found
+	}
+	oneAddress, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	return o.askAny(oneAddress, servers, found)
+}
+
 // askEach asks all API servers at the same time, each at its own address.
 func (o markerObjects) askEach(ctx context.Context, servers Servers) certs.Propagation {
 	found := certs.Propagation{Method: managerv1alpha1.PropagationEachAPIServer, APIServers: servers.Number, Unknown: servers.Obstacle}
 	if servers.Obstacle != "" {
 		return found
 	}
-	ctx, cancel := context.WithTimeout(ctx, observeTimeout)
-	defer cancel()
 	var lock sync.Mutex
 	var asked sync.WaitGroup
 	for address, config := range servers.Each {
 		asked.Go(func() {
-			observed, err := o.await(ctx, config)
+			observed, err := o.awaitAt(ctx, config)
 			lock.Lock()
 			defer lock.Unlock()
 			switch {
@@ -108,14 +116,17 @@ func (o markerObjects) askEach(ctx context.Context, servers Servers) certs.Propa
 	return found
 }
 
-// await waits until an API server has observed all markers. err is why it cannot be asked.
-func (o markerObjects) await(ctx context.Context, server *rest.Config) (observed bool, err error) {
+// awaitAt waits until the API server at an address has observed all markers. err is why it cannot be asked.
+func (o markerObjects) awaitAt(ctx context.Context, server *rest.Config) (observed bool, err error) {
 	client, err := olmclient.New(server)
 	if err != nil {
 		return false, err
 	}
-	last := errors.New("no answer in " + observeTimeout.String())
-	answered := false
+	return o.await(ctx, client)
+}
+
+func (o markerObjects) await(ctx context.Context, client *olmclient.Client) (observed bool, err error) {
+	last, answered := errors.New("no answer in time"), false
 	ended := wait.PollUntilContextCancel(ctx, 50*time.Millisecond, true, func(ctx context.Context) (bool, error) {
 		observed, err := o.observed(ctx, client)
 		answered = answered || err == nil

@@ -35,6 +35,7 @@ type Prober struct {
 	APIServers func(context.Context) Servers
 	// FieldContests records the re-syncs of pods.
 	FieldContests *records.FieldContests
+	patience      patience
 }
 
 // ProbeEndpoints probes under the caBundle that the registration will have. caBundleOf returns it by Deployment.

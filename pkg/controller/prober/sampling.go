@@ -24,8 +24,6 @@ func (o markerObjects) askAny(ctx context.Context, servers Servers, earlier cert
 		found.Unknown += "; " + obstacle
 		return found
 	}
-	ctx, cancel := context.WithTimeout(ctx, observeTimeout)
-	defer cancel()
 	answers, behind, err := o.sample(ctx, servers, requests)
 	switch {
 	case behind:
@@ -84,7 +82,7 @@ func (o markerObjects) once(ctx context.Context, config *rest.Config, first *fir
 		return sampled{err: err}
 	}
 	defer connection.close()
-	s.observed, s.err = o.observed(ctx, connection.client)
+	s.observed, s.err = o.await(ctx, connection.client)
 	if s.observed && s.err == nil {
 		s.answer, s.err = connection.answer()
 	}

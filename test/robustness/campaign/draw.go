@@ -7,10 +7,10 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/robustness/world"
 )
 
-// How late an API server may be. Where the manager can ask API servers, one that is later than two seconds stops each rotation; else the
+// How late an API server may be. Where the manager can ask API servers, one that is later than eight seconds stops each rotation; else the
 // manager waits for the settle time, which is five seconds.
 const (
-	latestReachable = 1500 * time.Millisecond
+	latestReachable = 7 * time.Second
 	latest          = 4500 * time.Millisecond
 )
 
