@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/sirupsen/logrus"
 	corev1 "k8s.io/api/core/v1"
@@ -12,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/webhookconfig"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/decide"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/write"
@@ -51,6 +53,10 @@ func (r *run) apply(ctx context.Context, plan decide.Plan) (learned bool, err er
 		switch {
 		case mirrors(step):
 			r.deferred = errors.Join(r.deferred, err)
+		case plan.Continues && r.isOpen():
+			r.deferred = errors.Join(r.deferred, err)
+			r.learn(decide.Refused{Step: step, Why: err.Error()})
+			return true, nil
 		case step.Registers():
 			failed = errors.Join(failed, err) // the others are written all the same
 		default:
@@ -63,6 +69,15 @@ func (r *run) apply(ctx context.Context, plan decide.Plan) (learned bool, err er
 	r.learn(decide.Completed{Plan: plan, Created: created, At: r.Now()})
 	r.status, r.phases = plan.Status, append(r.phases, plan.Phases...)
 	return true, nil
+}
+
+// isOpen reports whether requests pass a webhook that does not answer. Then a step of an early stage that fails does not end the
+// reconciliation: the webhook may have to be closed, and another client could make such a step fail again and again.
+func (r *run) isOpen() bool {
+	o := r.facts.Observed
+	return slices.ContainsFunc(slices.Concat(drift.Objects(o.Validating), drift.Objects(o.Mutating)), func(registration drift.Object) bool {
+		return webhookconfig.OpenState(registration) != managerv1alpha1.FailOpenClosed
+	})
 }
 
 func (r *run) leavesOut(step rollout.Step) bool {
