@@ -62,11 +62,21 @@ func (c Config) FailOpen(csv *operatorsv1alpha1.ClusterServiceVersion) FailOpens
 		f.refuse("%s* have no effect, because Subscriptions %s name the ClusterServiceVersion, too: delete all of them except one", failOpenPrefix, strings.Join(c.AlsoNaming, ", "))
 		return FailOpens{Refusals: f.refusals}
 	}
+	if !f.subscribed && isComponent(csv) {
+		f.refuse("%s* have no effect, because they may be the author's: the Subscription of the ClusterServiceVersion was deleted. Create it again, with the annotations in spec.config.annotations", failOpenPrefix)
+		return FailOpens{Refusals: f.refusals}
+	}
 	allowed := f.read()
 	if len(f.refusals) > 0 {
 		return FailOpens{Refusals: f.refusals}
 	}
 	return FailOpens{ByWebhook: allowed, Refusals: f.exceptions}
+}
+
+// isComponent reports whether a ClusterServiceVersion has or had a Subscription. Its annotations are those of the bundle, while
+// commands of the manager install a bundle without annotations for administrators.
+func isComponent(csv *operatorsv1alpha1.ClusterServiceVersion) bool {
+	return slices.ContainsFunc(slices.Collect(maps.Keys(csv.Labels)), func(label string) bool { return strings.HasPrefix(label, wellknown.LabelComponentPrefix) })
 }
 
 // failOpenReader reads the annotations of one source.

@@ -120,6 +120,16 @@ func TestFailOpenWithoutSubscription(t *testing.T) {
 		strings.Join(Config{}.Refusals(csv), "; "))
 }
 
+// The annotations of a bundle have no effect after its Subscription is deleted.
+func TestFailOpenWithADeletedSubscription(t *testing.T) {
+	csv := shopWithWebhooks()
+	csv.Labels = map[string]string{wellknown.LabelComponentPrefix + "shop.shop": ""}
+	installtest.Same(t, "refusals without annotations", 0, len(Config{}.Refusals(csv)))
+	csv.Annotations = settingsOf("fail-open-after", "5m")
+	installtest.Same(t, "webhooks that may open", "", opening(csv, Config{}))
+	installtest.Says(t, "the refusals", "the Subscription of the ClusterServiceVersion was deleted. Create it again", strings.Join(Config{}.Refusals(csv), "; "))
+}
+
 // With a second Subscription, it is not clear what the administrator allows.
 func TestFailOpenWithTwoSubscriptions(t *testing.T) {
 	csv := shopWithWebhooks()
