@@ -56,6 +56,11 @@ func Webhooks(rollouts []managerv1alpha1.WebhookRollout, registered Configuratio
 			}
 		}
 	}
+	for _, k := range keptIn(rollouts) {
+		if len(names) == 0 || slices.Contains(names, k.status.GenerateName) {
+			all = append(all, registered.webhook(k.rollout, k.status))
+		}
+	}
 	return all
 }
 

@@ -1,7 +1,9 @@
 package audit
 
 import (
+	"fmt"
 	"testing"
+	"time"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -52,4 +54,44 @@ func TestWebhooks(t *testing.T) {
 		}
 	}
 	installtest.Same(t, "one name", 1, len(Webhooks(rollouts, registered, []string{"partly"})))
+}
+
+// Openings that a status keeps for the version that will continue their record are found, each once.
+func TestKeptOpenings(t *testing.T) {
+	first, second := opening(), opening(func(o *managerv1alpha1.Opening) { o.From = metav1.NewTime(o.From.Add(time.Hour)) })
+	keeping := func(openings ...managerv1alpha1.Opening) managerv1alpha1.WebhookRolloutStatus {
+		return managerv1alpha1.WebhookRolloutStatus{KeptOpenings: []managerv1alpha1.KeptOpenings{
+			{Type: operatorsv1alpha1.ValidatingAdmissionWebhook, GenerateName: "v", FailOpen: managerv1alpha1.FailOpen{Openings: openings}},
+		}}
+	}
+	reporting := func(openings ...managerv1alpha1.Opening) managerv1alpha1.WebhookRolloutStatus {
+		return managerv1alpha1.WebhookRolloutStatus{Deployments: []managerv1alpha1.DeploymentStatus{{Webhooks: []managerv1alpha1.WebhookStatus{
+			{Type: operatorsv1alpha1.ValidatingAdmissionWebhook, GenerateName: "v", Configuration: "v-x", FailOpen: &managerv1alpha1.FailOpen{Openings: openings}},
+		}}}}
+	}
+	named := func(namespace, name string, status managerv1alpha1.WebhookRolloutStatus) managerv1alpha1.WebhookRollout {
+		return managerv1alpha1.WebhookRollout{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Status: status}
+	}
+	registered := Configurations{Validating: []admissionregistrationv1.ValidatingWebhookConfiguration{
+		{ObjectMeta: metav1.ObjectMeta{Name: "v-x"}, Webhooks: []admissionregistrationv1.ValidatingWebhook{{Name: "v"}}},
+	}}
+	for name, test := range map[string]struct {
+		rollouts []managerv1alpha1.WebhookRollout
+		want     []string
+	}{
+		"only kept":             {[]managerv1alpha1.WebhookRollout{named("shop", "shop.v1", keeping(first))}, []string{"shop.v1 1 false"}},
+		"the webhook is served": {[]managerv1alpha1.WebhookRollout{named("shop", "shop.v1", keeping(first)), named("shop", "shop.v2", reporting())}, []string{"shop.v1 1 true"}},
+		"recorded, too":         {[]managerv1alpha1.WebhookRollout{named("shop", "shop.v1", keeping(first)), named("shop", "shop.v2", reporting(first))}, []string{"shop.v2 1 true"}},
+		"one is recorded":       {[]managerv1alpha1.WebhookRollout{named("shop", "shop.v1", keeping(first, second)), named("shop", "shop.v2", reporting(first))}, []string{"shop.v2 1 true", "shop.v1 1 true"}},
+		"another namespace":     {[]managerv1alpha1.WebhookRollout{named("shop", "shop.v1", keeping(first)), named("mall", "shop.v2", reporting(first))}, []string{"shop.v2 1 true", "shop.v1 1 false"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var found []string
+			for _, w := range Webhooks(test.rollouts, registered, []string{"v"}) {
+				found = append(found, fmt.Sprintf("%s %d %t", w.Owner, len(w.Openings), w.Declared != nil))
+			}
+			installtest.Same(t, "owner, number of openings, registered", test.want, found)
+		})
+	}
+	installtest.None(t, "webhooks of another name", Webhooks([]managerv1alpha1.WebhookRollout{named("shop", "shop.v1", keeping(first))}, registered, []string{"w"}))
 }
