@@ -212,9 +212,10 @@ func TestFailOpen(t *testing.T) {
 	same(t, "the annotations", after.Annotations, before.Annotations)
 }
 
-// An open webhook that answers refuses.
+// An open webhook that answers refuses. This one is security-critical, and the administrator lets it open nevertheless.
 func TestOpenWebhookRefuses(t *testing.T) {
-	b := newBackend(t, map[string]string{"fail-open-after": "30s", "fail-open-all-after": "30s"})
+	settings := map[string]string{"fail-open-after": "30s", "fail-open-all-after": "30s", "fail-open-security-critical": "true"}
+	b := newBackend(t, settings, securityCritical("*"))
 	b.goes()
 	b.is(all)
 	m := b.manager
@@ -254,11 +255,6 @@ func (e *env) looksFor(while time.Duration, check func()) {
 
 // Without the administrator's permission, nothing opens.
 func TestNothingOpens(t *testing.T) {
-	critical := func(names string) func(*operatorsv1alpha1.ClusterServiceVersion) {
-		return func(c *operatorsv1alpha1.ClusterServiceVersion) {
-			c.Annotations = withPrefix(map[string]string{"security-critical": names})
-		}
-	}
 	author := func(c *operatorsv1alpha1.ClusterServiceVersion) {
 		c.Annotations = withPrefix(map[string]string{"fail-open-after": "30s"})
 	}
@@ -270,9 +266,9 @@ func TestNothingOpens(t *testing.T) {
 	}{
 		"no annotation":     {map[string]string{}, func(*operatorsv1alpha1.ClusterServiceVersion) {}, ""},
 		"only the author's": {map[string]string{}, author, ""},
-		"security-critical": {after, critical("v.example.com"), ""},
-		"all critical":      {after, critical("*"), ""},
-		"misspelt":          {after, critical("w.example.com"), "names \"w.example.com\""},
+		"security-critical": {after, securityCritical("v.example.com"), ""},
+		"all critical":      {after, securityCritical("*"), ""},
+		"misspelt":          {after, securityCritical("w.example.com"), "names \"w.example.com\""},
 		"not valid":         {map[string]string{"fail-open-after": "30"}, func(*operatorsv1alpha1.ClusterServiceVersion) {}, "which is no duration"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -287,6 +283,12 @@ func TestNothingOpens(t *testing.T) {
 			same(t, "what passes", b.admits(), "")
 			installtest.Says(t, "the condition", test.refusal, conditionIn(b.rollout("operator.v1").Conditions, "ConfigRefused").Message)
 		})
+	}
+}
+
+func securityCritical(names string) func(*operatorsv1alpha1.ClusterServiceVersion) {
+	return func(c *operatorsv1alpha1.ClusterServiceVersion) {
+		c.Annotations = withPrefix(map[string]string{"security-critical": names})
 	}
 }
 
