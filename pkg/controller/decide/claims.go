@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -10,6 +11,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
@@ -37,14 +39,31 @@ func (d *decision) serviceNames(csv *operatorsv1alpha1.ClusterServiceVersion) ma
 	return services
 }
 
-// serviceName returns the alternate name if a Service of that name exists, even of a replaced version.
+// serviceName returns the alternate name if a Service of that name exists, even of a replaced version that exists no more.
 func (d *decision) serviceName(deployment string) string {
 	for _, csv := range d.Versions() {
 		if d.Observed.Services[csvspec.AlternateServiceName(csv, deployment)] != nil {
 			return csvspec.ServiceName(csv, deployment, false, true)
 		}
 	}
+	if name := d.mountedService(deployment); name != "" {
+		return name
+	}
 	return csvspec.ServiceName(d.CSV, deployment, d.occupiedServices[deployment], false)
+}
+
+// mountedService returns the Service that is no usual one of the operator and whose certificate the pods of a Deployment mount, or "".
+func (d *decision) mountedService(deployment string) string {
+	live := d.Observed.Deployments[deployment]
+	if live == nil {
+		return ""
+	}
+	usual := lists.Map(csvspec.DeploymentNames(d.CSV), names.Service)
+	return lists.First(slices.Sorted(maps.Keys(d.Observed.Services)), func(service string) bool {
+		return !slices.Contains(usual, service) && slices.ContainsFunc(live.Spec.Template.Spec.Volumes, func(v corev1.Volume) bool {
+			return v.Secret != nil && v.Secret.SecretName == names.Secret(service)
+		})
+	})
 }
 
 // learn adds an object that the caches do not show. services are the names of that time, by Deployment.
