@@ -95,6 +95,15 @@ metadata: {name: flannel, namespace: kube-system}
 spec: {template: {metadata: {labels: {app: flannel}}, spec: {hostNetwork: true, volumes: [{name: cni, hostPath: {path: /etc/cni/net.d}}]}}}
 `
 
+// chained is a DaemonSet that adds a plugin to the network, and has a pod network itself.
+const chained = `
+---
+apiVersion: apps/v1
+kind: DaemonSet
+metadata: {name: bandwidth, namespace: kube-system}
+spec: {template: {metadata: {labels: {app: bandwidth}}, spec: {volumes: [{name: cni, hostPath: {path: /opt/cni/bin}}]}}}
+`
+
 func parse(t *testing.T, text string) []unstructured.Unstructured {
 	t.Helper()
 	return installtest.OrPanic(explain.Objects([]byte(text)))
@@ -191,6 +200,9 @@ func TestPredict(t *testing.T) {
 		}},
 		"it sees the network": {operator("a") + network + hook("a", except("a")), result{
 			never: []string{"flannel", "a", "coredns"}, cycles: [][]string{{"flannel", "a", "a.example.com", "Service a"}}, changes: []string{"a.example.com NamespaceSelector kube-system"}, surely: true,
+		}},
+		"a DaemonSet on the network of pods extends it": {operator("a") + network + chained + hook("a", except("kube-system")), result{
+			waves: []string{"bandwidth flannel coredns"}, never: []string{"a"}, cycles: [][]string{{"a", "a.example.com", "Service a"}}, changes: []string{"a.example.com NamespaceSelector a"}, surely: true,
 		}},
 		"it sees kube-proxy": {operator("a") + proxy + hook("a", except("a")), result{
 			waves: []string{"a"}, never: []string{"kube-proxy", "coredns"}, cycles: [][]string{{"kube-proxy", "a.example.com", "Service a"}}, changes: []string{"a.example.com NamespaceSelector kube-system"}, surely: true,

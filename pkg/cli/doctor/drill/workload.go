@@ -47,7 +47,8 @@ func roleOf(w workload) Role {
 	switch {
 	case w.Kind == "DaemonSet" && (w.Name == "kube-proxy" || w.pod.Labels["k8s-app"] == "kube-proxy"):
 		return KubeProxy
-	case w.Kind == "DaemonSet" && slices.ContainsFunc(w.pod.Spec.Volumes, isNetworkConfiguration):
+	case w.Kind == "DaemonSet" && w.pod.Spec.HostNetwork && slices.ContainsFunc(w.pod.Spec.Volumes, isNetworkConfiguration):
+		// Without hostNetwork it needs the network itself: it only adds to it.
 		return Network
 	case w.Namespace == metav1.NamespaceSystem && w.pod.Labels["k8s-app"] == "kube-dns":
 		return DNS
