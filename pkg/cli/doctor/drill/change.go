@@ -40,6 +40,8 @@ type Change struct {
 	namespaces []string
 	key        string   // of a label
 	values     []string // of the label
+	kubelets   bool     // whether requests of kubelets are left out
+	users      []string // whose requests are left out
 	condition  string
 }
 
@@ -51,7 +53,7 @@ func (c Change) covers(r request) bool {
 	case ObjectSelector:
 		return slices.Contains(c.values, r.object.GetLabels()[c.key])
 	case MatchCondition:
-		return slices.Contains(r.user.Groups, nodesGroup) && c.condition == notNodes || slices.Contains(c.namespaces, r.namespace())
+		return c.kubelets && ofKubelet(r) || slices.Contains(c.users, r.user.Name) || slices.Contains(c.namespaces, r.namespace())
 	default:
 		return true
 	}
@@ -59,14 +61,26 @@ func (c Change) covers(r request) bool {
 
 const nodesGroup = "system:nodes"
 
-// notNodes is a matchCondition that leaves out the requests of kubelets. API servers omit empty fields of a request, and an
-// expression that reads one of these fails: has asks first.
-const notNodes = `!(has(request.userInfo.groups) && "system:nodes" in request.userInfo.groups)`
+func ofKubelet(r request) bool { return slices.Contains(r.user.Groups, nodesGroup) }
+
+// notBy returns a matchCondition that leaves out the requests of kubelets or of other users. API servers omit empty fields of a
+// request, and an expression that reads one of these fails: has asks first.
+func notBy(kubelets bool, users []string) string {
+	var senders []string
+	if kubelets {
+		senders = append(senders, `has(request.userInfo.groups) && "`+nodesGroup+`" in request.userInfo.groups`)
+	}
+	if len(users) > 0 {
+		senders = append(senders, "has(request.userInfo.username) && request.userInfo.username in ["+quoted(users)+"]")
+	}
+	return "!(" + strings.Join(senders, " || ") + ")"
+}
+
+func quoted(all []string) string { return strings.Join(lists.Map(all, strconv.Quote), ", ") }
 
 // notIn returns a matchCondition that leaves out requests in Namespaces. A request for a cluster-scoped object has none.
 func notIn(namespaces []string) string {
-	names := strings.Join(lists.Map(namespaces, strconv.Quote), ", ")
-	return "!(has(request.namespace) && request.namespace in [" + names + "])"
+	return "!(has(request.namespace) && request.namespace in [" + quoted(namespaces) + "])"
 }
 
 // registered is a webhook as its configuration has it.
@@ -111,8 +125,13 @@ func (c changer) changesOf(webhook int, blocked []request) []Change {
 	if key, values := distinctive(blocked); len(values) > 0 {
 		all = append(all, Change{Kind: ObjectSelector, Webhook: w, key: key, values: values})
 	}
-	if slices.ContainsFunc(blocked, func(r request) bool { return slices.Contains(r.user.Groups, nodesGroup) }) {
-		all = append(all, Change{Kind: MatchCondition, Webhook: w, condition: notNodes})
+	// Nodes have no Namespace: only kubelets and the node controller send requests about them.
+	kubelets := slices.ContainsFunc(blocked, ofKubelet)
+	users := lists.Sorted(lists.Distinct(lists.FilterMap(blocked, func(r request) (string, bool) {
+		return r.user.Name, r.namespace() == "" && !ofKubelet(r)
+	})))
+	if kubelets || len(users) > 0 {
+		all = append(all, Change{Kind: MatchCondition, Webhook: w, kubelets: kubelets, users: users, condition: notBy(kubelets, users)})
 	}
 	return append(all, Change{Kind: FailurePolicy, Webhook: w})
 }
@@ -151,7 +170,7 @@ func (c Change) weight() int {
 	case ObjectSelector:
 		return 1 + len(c.values)
 	case MatchCondition:
-		return 3 + len(c.namespaces)
+		return 3 + len(c.namespaces) + len(c.users)
 	case DisabledWebhooks:
 		return 100
 	default:
@@ -180,7 +199,7 @@ func (r registered) described(c Change) Change {
 		c.Where = fmt.Sprintf("annotation olm-webhook-manager.io/disabled-webhooks in spec.config.annotations of the Subscription of ClusterServiceVersion %s: add %s", r.owner, c.Webhook.Webhook)
 	case MatchCondition:
 		if c.condition != "" {
-			c.What, c.Where = "leave out requests of kubelets", field("matchConditions")
+			c.What, c.Where = "leave out requests of "+strings.Join(c.senders(), " and "), field("matchConditions")
 			break
 		}
 		c.What = "leave out " + names
@@ -191,6 +210,14 @@ func (r registered) described(c Change) Change {
 		c.Command = r.command(c)
 	}
 	return c
+}
+
+// senders are those whose requests are left out.
+func (c Change) senders() []string {
+	if c.kubelets {
+		return append([]string{"kubelets"}, c.users...)
+	}
+	return c.users
 }
 
 func compare(a, b []Change) int {

@@ -160,10 +160,15 @@ func (v view) waits(needs []need) []Wait {
 	})
 }
 
+// WaitsForWebhook reports whether the part needs a request that a webhook sees or that is always refused.
+func (s Stuck) WaitsForWebhook() bool {
+	return slices.ContainsFunc(s.Waits, func(w Wait) bool { return w.Request != "" })
+}
+
 // Blocked reports whether webhooks certainly keep a part from returning, and whether they perhaps do.
 func (p Prediction) Blocked() (surely, perhaps bool) {
 	for _, s := range p.Never {
-		if !slices.ContainsFunc(s.Waits, func(w Wait) bool { return w.Request != "" }) {
+		if !s.WaitsForWebhook() {
 			continue
 		}
 		if s.Certain {
