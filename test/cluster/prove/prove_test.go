@@ -31,6 +31,15 @@ func TestCluster(t *testing.T) {
 		c.kubectl(t, "apply", "-f", "testdata/pods.yaml")
 		c.kubectl(t, "rollout", "status", "deployment/pause", "--timeout=90s")
 	})
+	t.Run("components that are stopped and started", func(t *testing.T) {
+		for _, order := range []string{"stop", "start"} {
+			for _, name := range []string{"kubelet", "kube-controller-manager", "kube-scheduler"} {
+				c.run(t, "component", order, name)
+			}
+		}
+		c.kubectl(t, "delete", "pods", "--all", "--wait")
+		c.kubectl(t, "rollout", "status", "deployment/pause", "--timeout=90s")
+	})
 	t.Run("up again after a component has ended", func(t *testing.T) {
 		must(t, syscall.Kill(kubeletPID(t, c), syscall.SIGTERM))
 		eventually(t, "the status reports what has ended", func() bool {

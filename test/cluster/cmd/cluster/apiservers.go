@@ -30,6 +30,26 @@ func apiServerCommand() *cobra.Command {
 	return parent
 }
 
+// componentCommand has a command for each order.
+func componentCommand() *cobra.Command {
+	parent := &cobra.Command{Use: "component", Short: "Stop or start " + strings.Join(node.Restartable(), ", ")}
+	for _, order := range node.ComponentOrders {
+		parent.AddCommand(&cobra.Command{
+			Use:       order.Name + " NAME",
+			Short:     strings.ToUpper(order.Effect[:1]) + order.Effect[1:],
+			Args:      cobra.ExactArgs(1),
+			ValidArgs: node.Restartable(),
+			RunE: func(command *cobra.Command, args []string) error {
+				if kubeconfig, ok := host.External(os.Getenv); ok {
+					return fmt.Errorf("KUBECONFIG=%s names a cluster that this tool did not make", kubeconfig)
+				}
+				return host.OrderComponent(command.Context(), host.RunDir(os.Getenv), order.Name, args[0])
+			},
+		})
+	}
+	return parent
+}
+
 func printAPIServers(command *cobra.Command, state host.State) error {
 	servers, err := host.APIServers(command.Context(), state.Layout)
 	if err != nil {

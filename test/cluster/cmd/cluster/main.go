@@ -35,6 +35,6 @@ func rootCommand() *cobra.Command {
 		SilenceErrors:     true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 	}
-	root.AddCommand(buildCommand(), pathCommand(), upCommand(), downCommand(), statusCommand(), kubeconfigCommand(), loadCommand(), apiServerCommand(), nodeCommand())
+	root.AddCommand(buildCommand(), pathCommand(), upCommand(), downCommand(), statusCommand(), kubeconfigCommand(), loadCommand(), apiServerCommand(), componentCommand(), nodeCommand())
 	return root
 }

@@ -22,6 +22,16 @@ func OrderAPIServer(ctx context.Context, run, order, number string) error {
 	return err
 }
 
+// OrderComponent asks the node for one of node.ComponentOrders. The cluster need not be up: it is not without its kubelet.
+func OrderComponent(ctx context.Context, run, order, name string) error {
+	layout, err := node.Open(run)
+	if err != nil {
+		return err
+	}
+	_, err = askNode(ctx, layout, http.MethodPost, node.ComponentsPath+"/"+name+"/"+order)
+	return err
+}
+
 // APIServers returns the states of the API servers, by number: that of the first has the index 0.
 func APIServers(ctx context.Context, l node.Layout) ([]node.APIServerState, error) {
 	body, err := askNode(ctx, l, http.MethodGet, node.APIServersPath)

@@ -46,6 +46,13 @@ func (a *apiServers) takeOrders(ctx context.Context) error {
 			http.Error(w, err.Error(), http.StatusConflict)
 		}
 	})
+	mux.HandleFunc("POST "+ComponentsPath+"/{name}/{order}", func(w http.ResponseWriter, r *http.Request) {
+		a.order.Lock()
+		defer a.order.Unlock()
+		if err := a.supervisor.obey(r.Context(), r.PathValue("name"), r.PathValue("order")); err != nil {
+			http.Error(w, err.Error(), http.StatusConflict)
+		}
+	})
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: time.Minute}
 	go func() { logf("the control socket ended: %v", server.Serve(listener)) }()
 	return nil
