@@ -146,9 +146,13 @@ func (r registered) declared(w Part, namespaces []string) []Change {
 }
 
 // distinctive returns a label by which an objectSelector can leave out objects of requests and few others, with its values.
+// Nodes have none: all of them have the same labels.
 func distinctive(blocked []request) (key string, values []string) {
 	for _, r := range blocked {
 		labels := r.object.GetLabels()
+		if r.namespace() == "" {
+			continue
+		}
 		for _, one := range append([]string{"app.kubernetes.io/name", "app", "k8s-app"}, slices.Sorted(maps.Keys(labels))...) {
 			value := labels[one]
 			isOfController := strings.HasSuffix(one, "-hash") || strings.HasPrefix(one, "kubernetes.io/")

@@ -20,7 +20,7 @@ const base = `
 ---
 {apiVersion: v1, kind: Namespace, metadata: {name: kube-node-lease, labels: {kubernetes.io/metadata.name: kube-node-lease}}}
 ---
-{apiVersion: v1, kind: Node, metadata: {name: one, labels: {kubernetes.io/hostname: one}}, status: {nodeInfo: {kubeletVersion: v1.36.3}}}
+{apiVersion: v1, kind: Node, metadata: {name: one, labels: {beta.kubernetes.io/os: linux, kubernetes.io/hostname: one}}, status: {nodeInfo: {kubeletVersion: v1.36.3}}}
 ---
 {apiVersion: coordination.k8s.io/v1, kind: Lease, metadata: {name: one, namespace: kube-node-lease}}
 ---
