@@ -36,7 +36,7 @@ type apiServer struct {
 // severalAPIServers skips the test unless the cluster has several, as hack/e2e-apiservers.sh brings up.
 func severalAPIServers(t *testing.T) *apiServers {
 	t.Helper()
-	s := &apiServers{tool: filepath.Join(t.TempDir(), "cluster")}
+	s := &apiServers{}
 	slice, err := kubeClient.DiscoveryV1().EndpointSlices("default").Get(t.Context(), "kubernetes", metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -54,8 +54,16 @@ func severalAPIServers(t *testing.T) *apiServers {
 		t.Skip("the cluster is not one of test/cluster with several API servers: make e2e-apiservers brings one up")
 	}
 	slices.SortFunc(s.all, func(a, b apiServer) int { return strings.Compare(a.ip, b.ip) })
-	runs(t, exec.CommandContext(t.Context(), "go", "build", "-C", "../cluster", "-o", s.tool, "./cmd/cluster"))
+	s.tool = clusterTool(t)
 	return s
+}
+
+// clusterTool builds the program that brings clusters of test/cluster up.
+func clusterTool(t testing.TB) string {
+	t.Helper()
+	tool := filepath.Join(t.TempDir(), "cluster")
+	runs(t, exec.CommandContext(t.Context(), "go", "build", "-C", "../cluster", "-o", tool, "./cmd/cluster"))
+	return tool
 }
 
 // startLoad calls the webhook a hundred times a second, through each API server in turn.

@@ -2,12 +2,16 @@ package e2e
 
 import (
 	"bytes"
+	"context"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -15,25 +19,20 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
-// restarted are the programs of test/cluster that a loss of all pods restarts. They are stopped and continued: the node of
-// test/cluster ends with each of them.
+// restarted are the programs of test/cluster that a loss of all nodes stops. The API server and etcd run on.
 var restarted = []string{"kubelet", "kube-controller-manager", "kube-scheduler"}
 
-// loseAllPods ends all containers and deletes all pods of the cluster while no controller, scheduler and kubelet runs. It
-// returns the deleted pods. It skips the test on a cluster whose programs are not on this machine.
+// loseAllPods stops the controller manager, the scheduler and the kubelet, ends all containers, deletes all pods and starts the
+// programs again. Meanwhile the Node is no longer Ready. It returns the deleted pods.
 func loseAllPods(e *env) sets.Set[types.UID] {
 	e.Helper()
-	var programs []int
+	tool := clusterTool(e)
 	for _, name := range restarted {
-		pid := programOf(e, name)
-		if pid == 0 {
-			e.Skipf("no %s of test/cluster runs on this machine", name)
-		}
-		programs = append(programs, pid)
-	}
-	for _, pid := range programs {
-		e.must(syscall.Kill(pid, syscall.SIGSTOP))
-		defer func() { e.must(syscall.Kill(pid, syscall.SIGCONT)) }()
+		runs(e, exec.CommandContext(e.ctx, tool, "component", "stop", name))
+		// Also if the test ends here: other tests use the cluster.
+		defer func() {
+			runs(e, exec.CommandContext(context.WithoutCancel(e.ctx), tool, "component", "start", name))
+		}()
 	}
 	for _, pid := range processes(e, func(dir string) bool { return strings.Contains(read(dir, "cgroup"), ":/kubepods/") }) {
 		_ = syscall.Kill(pid, syscall.SIGKILL) // It may have ended with its container.
@@ -43,15 +42,58 @@ func loseAllPods(e *env) sets.Set[types.UID] {
 		lost.Insert(pod.UID)
 		e.must(kubeClient.CoreV1().Pods(pod.Namespace).Delete(e.ctx, pod.Name, metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}))
 	}
+	for _, node := range nodes(e) {
+		kube.Patch(e, kubeClient.CoreV1().Nodes(), node.Name, types.StrategicMergePatchType, []byte(unknown), "status")
+	}
 	return lost
 }
+
+// unknown is what the node controller writes when a kubelet has sent nothing for --node-monitor-grace-period, and nothing sooner.
+const unknown = `{"status": {"conditions": [{"type": "Ready", "status": "Unknown", "reason": "NodeStatusUnknown", "message": "Kubelet stopped posting node status."}]}}`
+
+func nodes(e *env) []corev1.Node {
+	e.Helper()
+	return kube.List(e, kubeClient.CoreV1().Nodes(), metav1.ListOptions{}).Items
+}
+
+// nodesReturn waits until all Nodes are Ready, and pods can be scheduled on them.
+func nodesReturn(e *env) {
+	e.Helper()
+	e.eventually("all Nodes are Ready, without a taint", func() (bool, any) {
+		all := nodes(e)
+		return !slices.ContainsFunc(all, func(n corev1.Node) bool { return !isReadyNode(n) || len(n.Spec.Taints) > 0 }), all
+	})
+}
+
+func isReadyNode(n corev1.Node) bool {
+	return slices.ContainsFunc(n.Status.Conditions, func(c corev1.NodeCondition) bool {
+		return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
+	})
+}
+
+// refusedRegistrations is how often the kubelet reported that the webhook of the test did not answer when it created its Node.
+func refusedRegistrations(e *env) int {
+	e.Helper()
+	log, err := os.ReadFile(runDirectory + "log/kubelet.log")
+	e.must(err)
+	times := 0
+	for line := range strings.Lines(string(log)) {
+		if strings.Contains(line, "Unable to register node with API server") && strings.Contains(line, "drill.example.com") {
+			times++
+		}
+	}
+	return times
+}
+
+// runDirectory has the files of the cluster of test/cluster.
+const runDirectory = "/run/olm-webhook-manager/"
 
 // programOf returns the process of a program of test/cluster, or 0.
 func programOf(e *env, name string) int {
 	e.Helper()
 	found := processes(e, func(dir string) bool {
 		program, arguments, _ := strings.Cut(read(dir, "cmdline"), "\x00")
-		return filepath.Base(program) == name && strings.Contains(arguments, "/run/olm-webhook-manager/")
+		return filepath.Base(program) == name && strings.Contains(arguments, runDirectory)
 	})
 	if len(found) > 1 {
 		e.Fatalf("%d processes are %s", len(found), name)
