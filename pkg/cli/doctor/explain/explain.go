@@ -3,6 +3,7 @@ package explain
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -13,7 +14,8 @@ import (
 )
 
 // Explain returns the steps of a request through the webhooks and policies of a cluster. It regards the object as the
-// request has it: a step may change the object for later ones, and the API server sets defaults of built-in kinds.
+// request has it, with the fields that the API server sets before validating steps: a step may change the object for later
+// ones, and the API server sets defaults of built-in kinds.
 func Explain(s Snapshot, r Request) (Explanation, error) { return NewExplainer(s).Explain(r) }
 
 // Explainer explains requests with one snapshot. It compiles the conditions of a webhook or policy once.
@@ -47,9 +49,13 @@ func (x *Explainer) Explain(r Request) (Explanation, error) {
 		return Explanation{}, fmt.Errorf("the Namespace %q does not exist: the API server refuses the request before it calls webhooks", ns)
 	}
 	e := x.examine(attr)
-	for _, plugin := range []func() []Step{e.mutatingPolicies, e.mutatingWebhooks, e.validatingPolicies, e.validatingWebhooks} {
-		e.add(plugin())
+	e.add(e.mutatingPolicies())
+	e.add(e.mutatingWebhooks())
+	if err := e.finish(); err != nil {
+		return Explanation{}, err
 	}
+	e.add(e.validatingPolicies())
+	e.add(e.validatingWebhooks())
 	resource := r.Resource.GroupResource().String()
 	if r.Resource.Subresource != "" {
 		resource += "/" + r.Resource.Subresource
@@ -64,6 +70,7 @@ func (x *Explainer) Explain(r Request) (Explanation, error) {
 type examination struct {
 	Snapshot
 	attr       admission.Attributes
+	open       []openField
 	interfaces admission.ObjectInterfaces
 	namespaces namespace.Matcher
 	policies   *matching.Matcher
@@ -83,6 +90,16 @@ func (x *Explainer) examine(attr admission.Attributes) *examination {
 		namespaces: namespace.Matcher{NamespaceLister: namespaces(s.Namespaces)},
 		policies:   matching.NewMatcher(namespaces(s.Namespaces), nil),
 	}
+}
+
+// finish replaces the request of the mutating steps by that of the validating steps.
+func (e *examination) finish() error {
+	attr, fields, err := e.finalAttributes(e.attr)
+	if err != nil {
+		return err
+	}
+	e.attr, e.open = attr, append(e.open, fields...)
+	return nil
 }
 
 // storedTogether returns the same key for the resources of two groups whose objects API servers store in one place.
@@ -134,12 +151,14 @@ func (e *examination) conclude(step *Step, c conditions, kind schema.GroupVersio
 		if _, known := e.compiled[name]; !known {
 			e.compiled[name] = c.compile()
 		}
-		r = e.compiled[name].evaluate(attr, param, e.Access)
+		r = e.compiled[name].evaluate(attr, param, e.Access, e.open)
 	}
 	e.questions = append(e.questions, r.unanswered...)
 	switch {
 	case len(r.unanswered) > 0:
 		step.Verdict, step.Reason = Unknown, "the result depends on the answer of the authorizer: "+r.unanswered[0].String()
+	case len(r.depends) > 0:
+		step.Verdict, step.Reason = Unknown, "the result depends on "+strings.Join(r.depends, ", ")+", which only the API server knows"
 	case r.matches:
 		step.Verdict = Sees
 	case r.err == nil:
