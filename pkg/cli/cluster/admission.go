@@ -126,7 +126,15 @@ func (c *Cluster) CurrentUser(ctx context.Context) (explain.User, error) {
 	if err != nil {
 		return explain.User{}, err
 	}
-	return explain.User{Name: review.Status.UserInfo.Username, Groups: review.Status.UserInfo.Groups}, nil
+	return userOf(review.Status.UserInfo), nil
+}
+
+func userOf(info authenticationv1.UserInfo) explain.User {
+	extra := map[string][]string{}
+	for key, value := range info.Extra {
+		extra[key] = value
+	}
+	return explain.User{Name: info.Username, Groups: info.Groups, UID: info.UID, Extra: extra, Complete: true}
 }
 
 // Explain asks the authorizer what the conditions ask. An answer may lead to the next question.

@@ -26,7 +26,13 @@ func printExplanation(to output.Writer, e explain.Explanation, all bool) {
 		}
 		if s.Verdict == explain.Sees || s.Verdict == explain.Unknown {
 			to.Printf("   %s\n", s.OnFailure)
+			if s.ReinvocationPolicy != "" {
+				to.Printf("   reinvocationPolicy %s: it can run again after a later step has changed the object\n", s.ReinvocationPolicy)
+			}
 		}
+	}
+	if c := e.Conversion; c != nil {
+		to.Printf("Conversion webhook of CustomResourceDefinition %s: the API server calls it\n   %s\n   %s\n", c.Definition, c.Reason, c.OnFailure)
 	}
 	to.Printf("%s the request, %d do not, %d unknown, %d not reached", counted(e.Count(explain.Sees)), e.Count(explain.Skipped), e.Count(explain.Unknown), e.Count(explain.NotReached))
 	if !all && e.Count(explain.Skipped) > 0 {

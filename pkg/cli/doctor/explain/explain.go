@@ -49,6 +49,7 @@ func (x *Explainer) Explain(r Request) (Explanation, error) {
 		return Explanation{}, fmt.Errorf("the Namespace %q does not exist: the API server refuses the request before it calls webhooks", ns)
 	}
 	e := x.examine(attr)
+	e.open = r.User.open()
 	e.add(e.mutatingPolicies())
 	e.add(e.mutatingWebhooks())
 	if err := e.finish(); err != nil {
@@ -62,7 +63,8 @@ func (x *Explainer) Explain(r Request) (Explanation, error) {
 	}
 	return Explanation{
 		Operation: string(r.Operation), Resource: resource, Version: r.Resource.GroupVersion().String(),
-		Namespace: attr.GetNamespace(), Name: attr.GetName(), User: r.User, Steps: e.steps, Questions: e.questions,
+		Namespace: attr.GetNamespace(), Name: attr.GetName(), User: r.User, Steps: e.steps,
+		Conversion: s.conversion(r, e.steps), Questions: e.questions,
 	}, nil
 }
 
@@ -158,7 +160,7 @@ func (e *examination) conclude(step *Step, c conditions, kind schema.GroupVersio
 	case len(r.unanswered) > 0:
 		step.Verdict, step.Reason = Unknown, "the result depends on the answer of the authorizer: "+r.unanswered[0].String()
 	case len(r.depends) > 0:
-		step.Verdict, step.Reason = Unknown, "the result depends on "+strings.Join(r.depends, ", ")+", which only the API server knows"
+		step.Verdict, step.Reason = Unknown, "the result depends on "+strings.Join(r.depends, ", ")+", which is not known"
 	case r.matches:
 		step.Verdict = Sees
 	case r.err == nil:

@@ -44,6 +44,8 @@ type Step struct {
 	Index *int `json:"index,omitempty"`
 	// OnFailure is what happens if the webhook does not answer, or if an expression of the policy fails.
 	OnFailure string `json:"onFailure"`
+	// ReinvocationPolicy is IfNeeded if it may run a second time, after a later step has changed the object.
+	ReinvocationPolicy string `json:"reinvocationPolicy,omitempty"`
 }
 
 // Explanation is the way of one request through admission.
@@ -55,6 +57,8 @@ type Explanation struct {
 	Name      string `json:"name,omitempty"`
 	User      User   `json:"user"`
 	Steps     []Step `json:"steps"`
+	// Conversion is nil if the API server calls no conversion webhook.
+	Conversion *Conversion `json:"conversion,omitempty"`
 	// Questions are what the conditions ask the authorizer, and the snapshot does not answer.
 	Questions []Access `json:"-"`
 }

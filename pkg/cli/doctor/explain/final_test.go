@@ -79,8 +79,8 @@ func objectOf(text string) *unstructured.Unstructured {
 	return &installtest.OrPanic(Objects([]byte("{" + text + "}")))[0]
 }
 
-func onlyKnownTo(fields string) string {
-	return "Unknown the result depends on " + fields + ", which only the API server knows"
+func notKnown(fields string) string {
+	return "Unknown the result depends on " + fields + ", which is not known"
 }
 
 // onlyStep is the verdict of the one webhook of a snapshot, with its reason.
@@ -100,26 +100,26 @@ const (
 func TestFieldsThatTheAPIServerSetsOnCreation(t *testing.T) {
 	for name, test := range map[string]struct{ object, condition, mutating, validating string }{
 		"uid exists":                                 {widgetKind + fromCluster, "has(object.metadata.uid)", isFalse, "Sees"},
-		"uid has a value":                            {widgetKind + fromCluster, "object.metadata.?uid.orValue('') == 'u'", isFalse, onlyKnownTo("object.metadata.uid")},
+		"uid has a value":                            {widgetKind + fromCluster, "object.metadata.?uid.orValue('') == 'u'", isFalse, notKnown("object.metadata.uid")},
 		"uid of an aggregated API":                   {otherKind + fromCluster, "has(object.metadata.uid)", isFalse, "Sees"},
 		"uid of a built-in kind":                     {podKind + fromCluster, "has(object.metadata.uid) && has(object.metadata.creationTimestamp)", isFalse, "Sees"},
 		"uid, and a false condition":                 {widgetKind + fromCluster, "object.metadata.?uid.orValue('') == 'u' && object.metadata.name == 'two'", isFalse, isFalse},
 		"generation":                                 {widgetKind + fromCluster, "object.metadata.generation == 1", isFalse, "Sees"},
-		"generation of a built-in kind":              {podKind + fromCluster, "has(object.metadata.generation)", "Sees", onlyKnownTo("object.metadata.generation")},
+		"generation of a built-in kind":              {podKind + fromCluster, "has(object.metadata.generation)", "Sees", notKnown("object.metadata.generation")},
 		"a name":                                     {widgetKind + fromCluster, "object.metadata.name == 'one' && request.name == 'one'", "Sees", "Sees"},
 		"a generated name exists":                    {widgetKind + generates, "has(object.metadata.name)", isFalse, "Sees"},
-		"a generated name":                           {widgetKind + generates, "object.metadata.?name.orValue('').startsWith('a')", isFalse, onlyKnownTo("object.metadata.name")},
+		"a generated name":                           {widgetKind + generates, "object.metadata.?name.orValue('').startsWith('a')", isFalse, notKnown("object.metadata.name")},
 		"a generated name that may not matter":       {widgetKind + generates, "request.operation == 'CREATE' || object.metadata.name == 'a'", "Sees", "Sees"},
-		"a generated name of the request":            {widgetKind + generates, "has(request.name) && request.name.startsWith('a')", isFalse, onlyKnownTo("request.name")},
+		"a generated name of the request":            {widgetKind + generates, "has(request.name) && request.name.startsWith('a')", isFalse, notKnown("request.name")},
 		"a name of the request that does not matter": {widgetKind + generates, "request.operation == 'CREATE' || request.name == 'a'", "Sees", "Sees"},
 		"an error, and a generated name":             {widgetKind + generates, "request.operation == 'DELETE' && request.name == 'a' || object.x", fails, fails},
-		"the authorizer and a generated name":        {widgetKind + generates, "has(object.metadata.uid) && authorizer.requestResource.check('get').allowed()", isFalse, onlyKnownTo("request.name")},
+		"the authorizer and a generated name":        {widgetKind + generates, "has(object.metadata.uid) && authorizer.requestResource.check('get').allowed()", isFalse, notKnown("request.name")},
 		"status is removed":                          {widgetKind + fromCluster, "has(object.status)", "Sees", isFalse},
 		"status without a subresource":               {gaugeKind + fromCluster, "object.status.phase == 'Running'", "Sees", "Sees"},
-		"status of a built-in kind":                  {podKind + fromCluster, "object.status.phase == 'Running'", "Sees", onlyKnownTo("object.status")},
+		"status of a built-in kind":                  {podKind + fromCluster, "object.status.phase == 'Running'", "Sees", notKnown("object.status")},
 		"a built-in kind has a status":               {podKind + fromCluster, "has(object.status)", "Sees", "Sees"},
-		"a part of it":                               {podKind + fromCluster, "has(object.status.phase)", "Sees", onlyKnownTo("object.status")},
-		"status of an aggregated API":                {otherKind + fromCluster, "has(object.status)", "Sees", onlyKnownTo("object.status")},
+		"a part of it":                               {podKind + fromCluster, "has(object.status.phase)", "Sees", notKnown("object.status")},
+		"status of an aggregated API":                {otherKind + fromCluster, "has(object.status)", "Sees", notKnown("object.status")},
 		"a kind without a status":                    {"apiVersion: v1, kind: ConfigMap, metadata: {name: one, namespace: shop}", "!has(object.status)", "Sees", "Sees"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -142,9 +142,9 @@ func TestFieldsThatTheAPIServerKeepsOnUpdate(t *testing.T) {
 		"creationTimestamp":          {podKind, "", "has(object.metadata.creationTimestamp)", isFalse, "Sees"},
 		"status is kept":             {widgetKind, "", "object.status.phase == 'Stored'", isFalse, "Sees"},
 		"status is sent":             {gaugeKind, "", "object.status.phase == 'Stored'", isFalse, isFalse},
-		"status of a built-in kind":  {podKind, "", "object.status.phase == 'Stored'", isFalse, onlyKnownTo("object.status")},
+		"status of a built-in kind":  {podKind, "", "object.status.phase == 'Stored'", isFalse, notKnown("object.status")},
 		"spec is kept":               {widgetKind, "status", "object.spec.a == 0 && object.status.phase == 'Sent' && 'a' in object.metadata.labels", isFalse, "Sees"},
-		"spec of an aggregated kind": {otherKind, "status", "object.spec.a == 0", isFalse, onlyKnownTo("object.spec")},
+		"spec of an aggregated kind": {otherKind, "status", "object.spec.a == 0", isFalse, notKnown("object.spec")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for kind, want := range map[string]string{MutatingWebhook: test.mutating, ValidatingWebhook: test.validating} {
@@ -163,7 +163,7 @@ func TestOpenFieldsOfPoliciesAndReviews(t *testing.T) {
 	s := kindsWith(t, policy)
 	e, err := Explain(s, creation(t, s, objectOf(widgetKind+generates)))
 	installtest.Must(t, err)
-	installtest.Same(t, "a variable", "limits shop/limit "+onlyKnownTo("object.metadata.name"), inWords(e.Steps[0]))
+	installtest.Same(t, "a variable", "limits shop/limit "+notKnown("object.metadata.name"), inWords(e.Steps[0]))
 	review := objectOf("apiVersion: authentication.k8s.io/v1, kind: TokenReview, metadata: {name: r}")
 	installtest.Same(t, "a review", isFalse, onlyStep(t, kindsWith(t, conditional(ValidatingWebhook, "has(object.metadata.uid)")), Request{
 		Operation: admissionregistrationv1.Create, Object: review,

@@ -15,7 +15,7 @@ import (
 	"k8s.io/apiserver/pkg/admission/plugin/cel"
 )
 
-// openField is a field whose value only the API server knows.
+// openField is a field whose value is not known.
 type openField struct {
 	// path starts with the variable of expressions: object or request.
 	path []string

@@ -36,6 +36,8 @@ type policy struct {
 	constraints *admissionregistrationv1.MatchResources
 	conditions  conditions
 	bindings    []binding
+	// reinvocation is that of a mutating policy.
+	reinvocation admissionregistrationv1.ReinvocationPolicyType
 }
 
 type binding struct {
@@ -53,7 +55,7 @@ func (e *examination) mutatingPolicies() []Step {
 	}
 	return e.evaluated(lists.Map(e.MutatingPolicies, func(p admissionregistrationv1.MutatingAdmissionPolicy) policy {
 		c := conditions{p.Spec.MatchConditions, p.Spec.Variables, p.Spec.ParamKind != nil}
-		return policy{MutatingPolicy, p.Name, ignores(p.Spec.FailurePolicy), p.Spec.ParamKind, p.Spec.MatchConstraints, c, bindings[p.Name]}
+		return policy{MutatingPolicy, p.Name, ignores(p.Spec.FailurePolicy), p.Spec.ParamKind, p.Spec.MatchConstraints, c, bindings[p.Name], p.Spec.ReinvocationPolicy}
 	}))
 }
 
@@ -65,7 +67,7 @@ func (e *examination) validatingPolicies() []Step {
 	}
 	return e.evaluated(lists.Map(e.ValidatingPolicies, func(p admissionregistrationv1.ValidatingAdmissionPolicy) policy {
 		c := conditions{p.Spec.MatchConditions, p.Spec.Variables, p.Spec.ParamKind != nil}
-		return policy{ValidatingPolicy, p.Name, ignores(p.Spec.FailurePolicy), p.Spec.ParamKind, p.Spec.MatchConstraints, c, bindings[p.Name]}
+		return policy{ValidatingPolicy, p.Name, ignores(p.Spec.FailurePolicy), p.Spec.ParamKind, p.Spec.MatchConstraints, c, bindings[p.Name], ""}
 	}))
 }
 
@@ -82,7 +84,10 @@ func (e *examination) evaluated(all []policy) []Step {
 }
 
 func (e *examination) policy(p policy) []Step {
-	step := Step{Kind: p.kind, Object: p.name, Verdict: Skipped, OnFailure: "failurePolicy Fail: the request is refused if an expression fails"}
+	step := Step{
+		Kind: p.kind, Object: p.name, Verdict: Skipped, OnFailure: "failurePolicy Fail: the request is refused if an expression fails",
+		ReinvocationPolicy: ifNeeded(p.reinvocation),
+	}
 	if p.ignores {
 		step.OnFailure = "failurePolicy Ignore: the policy is ignored if an expression fails"
 	}

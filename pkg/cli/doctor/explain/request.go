@@ -28,9 +28,23 @@ type Request struct {
 type User struct {
 	Name   string   `json:"name"`
 	Groups []string `json:"groups"`
+	UID    string   `json:"uid,omitempty"`
+	// Extra is what the authenticator adds, such as the pod of a service account.
+	Extra map[string][]string `json:"extra,omitempty"`
+	// Complete reports that UID and Extra are known, also if they are empty.
+	Complete bool `json:"-"`
 }
 
-// Impersonated returns a user with the groups that the API server adds to those of kubectl --as.
+// open returns the fields of the user that are not known.
+func (u User) open() []openField {
+	if u.Complete {
+		return nil
+	}
+	return []openField{optional("request.userInfo.uid"), optional("request.userInfo.extra")}
+}
+
+// Impersonated returns a user with the groups that the API server adds to those of kubectl --as. UID and Extra of the user
+// with this name are not known.
 func Impersonated(name string, groups []string) User {
 	u := User{Name: name, Groups: slices.Clone(groups)}
 	if parts := strings.Split(name, ":"); len(groups) == 0 && len(parts) == 4 && strings.HasPrefix(name, "system:serviceaccount:") {
@@ -97,7 +111,9 @@ func (r Request) attributes(s Snapshot) (admission.Attributes, error) {
 		objects[1] = nil
 	}
 	return admission.NewAttributesRecord(objects[0], objects[1], r.Resource.Kind, r.namespace(), r.subject().GetName(), r.Resource.GroupVersionResource,
-		r.Resource.Subresource, admission.Operation(r.Operation), r.options(), false, &user.DefaultInfo{Name: r.User.Name, Groups: r.User.Groups}), nil
+		r.Resource.Subresource, admission.Operation(r.Operation), r.options(), false, &user.DefaultInfo{
+			Name: r.User.Name, UID: r.User.UID, Groups: r.User.Groups, Extra: r.User.Extra,
+		}), nil
 }
 
 func (r Request) options() runtime.Object {

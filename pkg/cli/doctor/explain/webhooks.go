@@ -28,8 +28,9 @@ func (e *examination) mutatingWebhooks() []Step {
 	var steps []Step
 	ended := false
 	for _, c := range configurations {
-		for _, w := range webhookconfig.Webhooks(&c) {
+		for i, w := range webhookconfig.Webhooks(&c) {
 			step := e.webhook(MutatingWebhook, c.Name, w)
+			step.ReinvocationPolicy = ifNeeded(ptr.Deref(c.Webhooks[i].ReinvocationPolicy, admissionregistrationv1.NeverReinvocationPolicy))
 			switch {
 			case ended:
 				step.Verdict, step.Reason = NotReached, "an earlier step refuses the request"
@@ -164,6 +165,14 @@ func (e *examination) noRule(w admissionregistrationv1.ValidatingWebhook) string
 		text += "; matchPolicy Exact leaves out " + other.GroupVersion().String()
 	}
 	return text
+}
+
+// ifNeeded is empty for any other policy.
+func ifNeeded(policy admissionregistrationv1.ReinvocationPolicyType) string {
+	if policy == admissionregistrationv1.IfNeededReinvocationPolicy {
+		return string(policy)
+	}
+	return ""
 }
 
 type otherResource struct {
