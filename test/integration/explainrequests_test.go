@@ -112,6 +112,10 @@ func (g *generator) requests(n int) []generated {
 		if kind := object.GetKind(); kind == "Namespace" || kind == "ValidatingWebhookConfiguration" {
 			r.Operation = pick(g, admissionregistrationv1.Create, admissionregistrationv1.Update)
 		}
+		if r.Operation == admissionregistrationv1.Create && slices.Contains([]string{"ConfigMap", "Widget", "Gauge"}, object.GetKind()) && g.random.IntN(3) == 0 {
+			object.SetName("")
+			object.SetGenerateName(r.name + "-")
+		}
 		r.User = pick(g, g.users()...)
 		if r.Operation != admissionregistrationv1.Create {
 			stored := object.DeepCopy()

@@ -101,7 +101,7 @@ func (g *generator) conditions(params bool) []admissionregistrationv1.MatchCondi
 		"request.userInfo.username == 'alice'", "'developers' in request.userInfo.groups", "'system:authenticated' in request.userInfo.groups",
 		"request.userInfo.username.startsWith('system:serviceaccount:')", "request.operation != 'DELETE'", "request.name.startsWith('a-')", "object.metadata.name.startsWith('a-')",
 		"object != null", "oldObject == null || has(oldObject.metadata.uid)", "object == null || !has(object.metadata.uid) || oldObject != null",
-		"object.spec.size > 2", "object == null || !has(object.spec) || !has(object.spec.size) || object.spec.size == 3",
+		"has(object.metadata.uid)", "has(object.metadata.name)", "object.metadata.generation == 1", "object.spec.size > 2", "object == null || !has(object.spec) || !has(object.spec.size) || object.spec.size == 3",
 		"object == null || object.apiVersion.endsWith('v1alpha1')", "request.resource.version == 'v1'", "request.kind.version == request.requestKind.version",
 		"request.options.kind == 'CreateOptions'", "request.dryRun == false", "has(request.namespace) && request.namespace.endsWith('goldx')",
 		"authorizer.group('').resource('pods').namespace('default').check('get').allowed()", "!authorizer.requestResource.check('create').allowed()",
