@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -46,20 +47,18 @@ func (d *decision) serviceName(deployment string) string {
 			return csvspec.ServiceName(csv, deployment, false, true)
 		}
 	}
-	if name := d.mountedService(deployment); name != "" {
-		return name
+	if live := d.Observed.Deployments[deployment]; live != nil {
+		if name := mountedService(live, d.Observed.Services, csvspec.DeploymentNames(d.CSV)); name != "" {
+			return name
+		}
 	}
 	return csvspec.ServiceName(d.CSV, deployment, d.occupiedServices[deployment], false)
 }
 
-// mountedService returns the Service that is no usual one of the operator and whose certificate the pods of a Deployment mount, or "".
-func (d *decision) mountedService(deployment string) string {
-	live := d.Observed.Deployments[deployment]
-	if live == nil {
-		return ""
-	}
-	usual := lists.Map(csvspec.DeploymentNames(d.CSV), names.Service)
-	return lists.First(slices.Sorted(maps.Keys(d.Observed.Services)), func(service string) bool {
+// mountedService returns the Service that is no usual one of the Deployments and whose certificate the pods of one mount, or "".
+func mountedService(live *appsv1.Deployment, services map[string]*corev1.Service, deployments []string) string {
+	usual := lists.Map(deployments, names.Service)
+	return lists.First(slices.Sorted(maps.Keys(services)), func(service string) bool {
 		return !slices.Contains(usual, service) && slices.ContainsFunc(live.Spec.Template.Spec.Volumes, func(v corev1.Volume) bool {
 			return v.Secret != nil && v.Secret.SecretName == names.Secret(service)
 		})
