@@ -98,19 +98,24 @@ func (h *Handlers) versionCached(before, after drift.Object) {
 	}
 }
 
-// VersionChanged enqueues other versions when one is created or deleted, or its spec or phase changes.
+// VersionChanged enqueues the other versions that a change of one affects.
 func (h *Handlers) VersionChanged(before, after drift.Object) {
 	h.ownersChanged(before, after)
 	was, _ := before.(*operatorsv1alpha1.ClusterServiceVersion)
 	is, _ := after.(*operatorsv1alpha1.ClusterServiceVersion)
-	if was != nil && is != nil && was.Status.Phase == is.Status.Phase && was.DeletionTimestamp.IsZero() == is.DeletionTimestamp.IsZero() &&
-		equality.Semantic.DeepEqual(lineage.Replaced(was), lineage.Replaced(is)) {
+	if !affectsOthers(was, is) {
 		return
 	}
 	for _, csv := range slices.Backward(present(before, after)) {
 		l := h.Versions.LineageOf(csv.(*operatorsv1alpha1.ClusterServiceVersion))
 		h.Versions.Enqueue(slices.Concat(l.Older, l.Newer)...)
 	}
+}
+
+// affectsOthers reports whether a version is created, deleted or has ended, or whether its phase changes, or what it replaces.
+func affectsOthers(was, is *operatorsv1alpha1.ClusterServiceVersion) bool {
+	return was == nil || is == nil || was.Status.Phase != is.Status.Phase || was.DeletionTimestamp.IsZero() != is.DeletionTimestamp.IsZero() ||
+		csvspec.HasEnded(was) != csvspec.HasEnded(is) || !equality.Semantic.DeepEqual(lineage.Replaced(was), lineage.Replaced(is))
 }
 
 // SubscriptionChanged enqueues the named versions, before and after, and their other versions.
