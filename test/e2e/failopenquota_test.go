@@ -46,5 +46,6 @@ func TestTenantFillsTheQuota(t *testing.T) {
 	installtest.Same(t, "the number of openings", 1, len(failOpenOf(e).Openings))
 
 	e.must(kubeClient.CoreV1().ResourceQuotas(e.namespace).Delete(e.ctx, quota.Name, metav1.DeleteOptions{}))
+	scale(e, "hook", 3) // So that the controller does not wait before it tries again.
 	callsAre(e, calls.Denied)
 }
