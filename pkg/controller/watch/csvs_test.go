@@ -40,5 +40,5 @@ func TestAffectsOthers(t *testing.T) {
 		})
 	}
 	installtest.Same(t, "a new version affects others", true, affectsOthers(nil, installtest.Operator(nil)))
-	installtest.Same(t, "a version that is gone affects others", true, affectsOthers(installtest.Operator(nil), nil))
+	installtest.Same(t, "a deleted version affects others", true, affectsOthers(installtest.Operator(nil), nil))
 }
