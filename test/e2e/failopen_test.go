@@ -179,7 +179,9 @@ func (e *env) audits() auditReport {
 		e.Fatalf("audit: %v\n%s", err, output)
 	}
 	var report auditReport
-	e.must(json.Unmarshal(output, &report.Report))
+	if err := json.Unmarshal(output, &report.Report); err != nil {
+		e.Fatalf("audit: %v\n%s\n%s", err, output, exit.Stderr)
+	}
 	return report
 }
 

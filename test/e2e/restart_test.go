@@ -6,12 +6,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -23,7 +21,7 @@ import (
 var restarted = []string{"kubelet", "kube-controller-manager", "kube-scheduler"}
 
 // loseAllPods stops the controller manager, the scheduler and the kubelet, ends all containers, deletes all pods and starts the
-// programs again. Meanwhile the Node is no longer Ready. It returns the deleted pods.
+// programs again. It returns the deleted pods.
 func loseAllPods(e *env) sets.Set[types.UID] {
 	e.Helper()
 	tool := clusterTool(e)
@@ -42,47 +40,7 @@ func loseAllPods(e *env) sets.Set[types.UID] {
 		lost.Insert(pod.UID)
 		e.must(kubeClient.CoreV1().Pods(pod.Namespace).Delete(e.ctx, pod.Name, metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}))
 	}
-	for _, node := range nodes(e) {
-		kube.Patch(e, kubeClient.CoreV1().Nodes(), node.Name, types.StrategicMergePatchType, []byte(unknown), "status")
-	}
 	return lost
-}
-
-// unknown is what the node controller writes when a kubelet has sent nothing for --node-monitor-grace-period, and nothing sooner.
-const unknown = `{"status": {"conditions": [{"type": "Ready", "status": "Unknown", "reason": "NodeStatusUnknown", "message": "Kubelet stopped posting node status."}]}}`
-
-func nodes(e *env) []corev1.Node {
-	e.Helper()
-	return kube.List(e, kubeClient.CoreV1().Nodes(), metav1.ListOptions{}).Items
-}
-
-// nodesReturn waits until all Nodes are Ready, and pods can be scheduled on them.
-func nodesReturn(e *env) {
-	e.Helper()
-	e.eventually("all Nodes are Ready, without a taint", func() (bool, any) {
-		all := nodes(e)
-		return !slices.ContainsFunc(all, func(n corev1.Node) bool { return !isReadyNode(n) || len(n.Spec.Taints) > 0 }), all
-	})
-}
-
-func isReadyNode(n corev1.Node) bool {
-	return slices.ContainsFunc(n.Status.Conditions, func(c corev1.NodeCondition) bool {
-		return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
-	})
-}
-
-// refusedRegistrations is how often the kubelet reported that the webhook of the test did not answer when it created its Node.
-func refusedRegistrations(e *env) int {
-	e.Helper()
-	log, err := os.ReadFile(runDirectory + "log/kubelet.log")
-	e.must(err)
-	times := 0
-	for line := range strings.Lines(string(log)) {
-		if strings.Contains(line, "Unable to register node with API server") && strings.Contains(line, "drill.example.com") {
-			times++
-		}
-	}
-	return times
 }
 
 // runDirectory has the files of the cluster of test/cluster.

@@ -52,7 +52,7 @@ func TestServiceName(t *testing.T) {
 			if test.live != nil {
 				facts.Observed.Deployments["manager"] = test.live
 			}
-			d := newDecision(facts, Results{}, time.Now())
+			d := newDecision(facts, Results{}, time.Unix(1_000_000, 0))
 			d.occupiedServices["manager"] = test.occupied
 			installtest.Same(t, "the Service", test.want, d.serviceName("manager"))
 		})

@@ -26,10 +26,10 @@ func newDrillCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "drill",
 		Short: "Predict what returns after all pods are lost, and which webhooks keep others from returning",
-		Long: `Predicts what returns after all pods of the cluster are lost at once, as when all nodes lose power. The API server and etcd
+		Long: `Predicts what returns after all pods of the cluster are lost at once, as when all nodes are replaced. The API server and etcd
 run. The controller manager, the scheduler and the kubelets start again. They send the requests that pods and endpoints need:
-leases, Nodes, their status and taints, tokens, pods, bindings, the status of pods, EndpointSlices. A webhook with
-failurePolicy Fail refuses the requests that it sees until its own pods are ready.
+leases, the status of Nodes, tokens, pods, bindings, the status of pods, EndpointSlices. A webhook with failurePolicy Fail
+refuses the requests that it sees until its own pods are ready.
 
 The command reports in which order workloads return, and which never do; the cycles of webhooks, Services and workloads that
 keep each other from returning; and the smallest set of changes that breaks each cycle. It deletes no pods, sends no request

@@ -62,7 +62,6 @@ func TestDrillCommand(t *testing.T) {
 		"a webhook leaves out the Namespace":  {"values: [kube-system, quotas]", "values: [kube-system, quotas, images]", "7 workloads: 7 return, 0 never, 0 perhaps not; 0 cycles, 0 dead ends", 0},
 		"the authorizer decides":              {"  objectSelector: {}\n", "  objectSelector: {}\n" + asking, "perhaps never: Deployment quotas/quotas", exitUnknown},
 		"the Service of a webhook is missing": {"clusterIP: 10.0.0.1, selector: {app: images}", "clusterIP: 10.0.0.1, selector: {app: none}", "no workload with replicas has pods that it selects", exitLocked},
-		"a webhook sees the taints of Nodes":  {`operations: [CREATE], apiGroups: [""], apiVersions: [v1], resources: [pods]`, `operations: [UPDATE], apiGroups: [""], apiVersions: [v1], resources: [nodes]`, "without the taint node.kubernetes.io/not-ready\n  UPDATE of nodes by", exitLocked},
 		"there are no Leases":                 {"kind: Lease,", "kind: Other,", "Assumed: there is no Lease", exitLocked},
 	} {
 		changed := strings.ReplaceAll(content, test.from, test.to)

@@ -92,8 +92,7 @@ func named(parts []drill.Part) string {
 
 // printStuck prints what people look for: workloads, Nodes and the control plane.
 func printStuck(to output.Writer, s drill.Stuck, state string) {
-	tainted := s.Kind == drill.UntaintedNode && s.WaitsForWebhook() // Otherwise it only waits for its Node.
-	if s.IsWorkload() || s.Kind == drill.ControlPlane || s.Kind == "Node" || tainted {
+	if s.IsWorkload() || s.Kind == drill.ControlPlane || s.Kind == "Node" {
 		to.Printf("%s: ", state)
 		printWaits(to, "", s)
 	}

@@ -40,8 +40,6 @@ type Change struct {
 	namespaces []string
 	key        string   // of a label
 	values     []string // of the label
-	kubelets   bool     // whether requests of kubelets are left out
-	users      []string // whose requests are left out
 	condition  string
 }
 
@@ -53,7 +51,7 @@ func (c Change) covers(r request) bool {
 	case ObjectSelector:
 		return slices.Contains(c.values, r.object.GetLabels()[c.key])
 	case MatchCondition:
-		return c.kubelets && ofKubelet(r) || slices.Contains(c.users, r.user.Name) || slices.Contains(c.namespaces, r.namespace())
+		return slices.Contains(r.user.Groups, nodesGroup) && c.condition == notNodes || slices.Contains(c.namespaces, r.namespace())
 	default:
 		return true
 	}
@@ -61,26 +59,14 @@ func (c Change) covers(r request) bool {
 
 const nodesGroup = "system:nodes"
 
-func ofKubelet(r request) bool { return slices.Contains(r.user.Groups, nodesGroup) }
-
-// notBy returns a matchCondition that leaves out the requests of kubelets or of other users. API servers omit empty fields of a
-// request, and an expression that reads one of these fails: has asks first.
-func notBy(kubelets bool, users []string) string {
-	var senders []string
-	if kubelets {
-		senders = append(senders, `has(request.userInfo.groups) && "`+nodesGroup+`" in request.userInfo.groups`)
-	}
-	if len(users) > 0 {
-		senders = append(senders, "has(request.userInfo.username) && request.userInfo.username in ["+quoted(users)+"]")
-	}
-	return "!(" + strings.Join(senders, " || ") + ")"
-}
-
-func quoted(all []string) string { return strings.Join(lists.Map(all, strconv.Quote), ", ") }
+// notNodes is a matchCondition that leaves out the requests of kubelets. API servers omit empty fields of a request, and an
+// expression that reads one of these fails: has asks first.
+const notNodes = `!(has(request.userInfo.groups) && "system:nodes" in request.userInfo.groups)`
 
 // notIn returns a matchCondition that leaves out requests in Namespaces. A request for a cluster-scoped object has none.
 func notIn(namespaces []string) string {
-	return "!(has(request.namespace) && request.namespace in [" + quoted(namespaces) + "])"
+	names := strings.Join(lists.Map(namespaces, strconv.Quote), ", ")
+	return "!(has(request.namespace) && request.namespace in [" + names + "])"
 }
 
 // registered is a webhook as its configuration has it.
@@ -125,13 +111,8 @@ func (c changer) changesOf(webhook int, blocked []request) []Change {
 	if key, values := distinctive(blocked); len(values) > 0 {
 		all = append(all, Change{Kind: ObjectSelector, Webhook: w, key: key, values: values})
 	}
-	// Nodes have no Namespace: only kubelets and the node controller send requests about them.
-	kubelets := slices.ContainsFunc(blocked, ofKubelet)
-	users := lists.Sorted(lists.Distinct(lists.FilterMap(blocked, func(r request) (string, bool) {
-		return r.user.Name, r.namespace() == "" && !ofKubelet(r)
-	})))
-	if kubelets || len(users) > 0 {
-		all = append(all, Change{Kind: MatchCondition, Webhook: w, kubelets: kubelets, users: users, condition: notBy(kubelets, users)})
+	if slices.ContainsFunc(blocked, func(r request) bool { return slices.Contains(r.user.Groups, nodesGroup) }) {
+		all = append(all, Change{Kind: MatchCondition, Webhook: w, condition: notNodes})
 	}
 	return append(all, Change{Kind: FailurePolicy, Webhook: w})
 }
@@ -146,13 +127,9 @@ func (r registered) declared(w Part, namespaces []string) []Change {
 }
 
 // distinctive returns a label by which an objectSelector can leave out objects of requests and few others, with its values.
-// Nodes have none: all of them have the same labels.
 func distinctive(blocked []request) (key string, values []string) {
 	for _, r := range blocked {
 		labels := r.object.GetLabels()
-		if r.namespace() == "" {
-			continue
-		}
 		for _, one := range append([]string{"app.kubernetes.io/name", "app", "k8s-app"}, slices.Sorted(maps.Keys(labels))...) {
 			value := labels[one]
 			isOfController := strings.HasSuffix(one, "-hash") || strings.HasPrefix(one, "kubernetes.io/")
@@ -174,7 +151,7 @@ func (c Change) weight() int {
 	case ObjectSelector:
 		return 1 + len(c.values)
 	case MatchCondition:
-		return 3 + len(c.namespaces) + len(c.users)
+		return 3 + len(c.namespaces)
 	case DisabledWebhooks:
 		return 100
 	default:
@@ -203,7 +180,7 @@ func (r registered) described(c Change) Change {
 		c.Where = fmt.Sprintf("annotation olm-webhook-manager.io/disabled-webhooks in spec.config.annotations of the Subscription of ClusterServiceVersion %s: add %s", r.owner, c.Webhook.Webhook)
 	case MatchCondition:
 		if c.condition != "" {
-			c.What, c.Where = "leave out requests of "+strings.Join(c.senders(), " and "), field("matchConditions")
+			c.What, c.Where = "leave out requests of kubelets", field("matchConditions")
 			break
 		}
 		c.What = "leave out " + names
@@ -214,14 +191,6 @@ func (r registered) described(c Change) Change {
 		c.Command = r.command(c)
 	}
 	return c
-}
-
-// senders are those whose requests are left out.
-func (c Change) senders() []string {
-	if c.kubelets {
-		return append([]string{"kubelets"}, c.users...)
-	}
-	return c.users
 }
 
 func compare(a, b []Change) int {

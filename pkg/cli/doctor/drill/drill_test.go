@@ -20,7 +20,7 @@ const base = `
 ---
 {apiVersion: v1, kind: Namespace, metadata: {name: kube-node-lease, labels: {kubernetes.io/metadata.name: kube-node-lease}}}
 ---
-{apiVersion: v1, kind: Node, metadata: {name: one, labels: {beta.kubernetes.io/os: linux, kubernetes.io/hostname: one}}, status: {nodeInfo: {kubeletVersion: v1.36.3}}}
+{apiVersion: v1, kind: Node, metadata: {name: one, labels: {kubernetes.io/hostname: one}}}
 ---
 {apiVersion: coordination.k8s.io/v1, kind: Lease, metadata: {name: one, namespace: kube-node-lease}}
 ---
@@ -95,25 +95,6 @@ metadata: {name: flannel, namespace: kube-system}
 spec: {template: {metadata: {labels: {app: flannel}}, spec: {hostNetwork: true, volumes: [{name: cni, hostPath: {path: /etc/cni/net.d}}]}}}
 `
 
-// tolerating is a DaemonSet, with a Service, whose pods a Node gets that is not Ready.
-const tolerating = `
----
-apiVersion: apps/v1
-kind: DaemonSet
-metadata: {name: agent, namespace: kube-system}
-spec: {template: {metadata: {labels: {app: agent}}, spec: {tolerations: [{key: node.kubernetes.io/not-ready, operator: Exists, effect: NoSchedule}]}}}
----
-{apiVersion: v1, kind: Service, metadata: {name: agent, namespace: kube-system}, spec: {clusterIP: 10.0.0.9, selector: {app: agent}}}
-`
-
-// failingCondition fails for each request without annotations.
-const failingCondition = `matchConditions: [{name: c, expression: 'object.metadata.annotations["x"] == "y"'}]`
-
-// onNodes are the rules of a webhook that sees operations on Nodes, without their status.
-func onNodes(operations string) string {
-	return "rules: [{operations: [" + operations + `], apiGroups: [""], apiVersions: [v1], resources: [nodes]}]`
-}
-
 // chained is a DaemonSet that adds a plugin to the network, and has a pod network itself.
 const chained = `
 ---
@@ -153,10 +134,8 @@ func short(p Part) string {
 		return p.Webhook
 	case p.Kind == "Service":
 		return "Service " + p.Name
-	case p.Kind == Nodes, p.Kind == UntaintedNodes:
-		return p.Kind
-	case p.Kind == UntaintedNode:
-		return "untainted " + p.Name
+	case p.Kind == Nodes:
+		return "Nodes"
 	default:
 		return p.Name
 	}
@@ -168,7 +147,7 @@ func summarized(p Prediction) result {
 		r.waves = append(r.waves, strings.Join(lists.Map(lists.Filter(wave.Parts, Part.IsWorkload), short), " "))
 	}
 	for _, s := range p.Never {
-		if s.IsWorkload() || s.Kind == ControlPlane || s.Kind == "Node" || s.Kind == UntaintedNode && s.WaitsForWebhook() {
+		if s.IsWorkload() || s.Kind == ControlPlane || s.Kind == "Node" {
 			r.never = append(r.never, short(s.Part)+map[bool]string{false: "?"}[s.Certain])
 		}
 	}
@@ -230,37 +209,15 @@ func TestPredict(t *testing.T) {
 		}},
 		"it sees Nodes and Leases": {operator("a") + hook("a", nodesRule), result{
 			never:   []string{"kube-controller-manager", "kube-scheduler", "a", "coredns", "one"},
-			cycles:  [][]string{{"kube-controller-manager", "kube-scheduler", "UntaintedNodes", "a", "a.example.com", "Service a", "one", "untainted one"}},
+			cycles:  [][]string{{"kube-controller-manager", "kube-scheduler", "Nodes", "a", "a.example.com", "Service a", "one"}},
 			changes: []string{"a.example.com FailurePolicy "}, surely: true,
 		}},
-		"it sees the creation of Nodes": {operator("a") + network + hook("a", onNodes("CREATE")), result{
-			never:   []string{"flannel", "a", "coredns", "one"},
-			cycles:  [][]string{{"UntaintedNodes", "flannel", "a", "a.example.com", "Service a", "one", "untainted one"}},
-			changes: []string{"a.example.com MatchCondition "}, surely: true,
-		}},
-		"it sees the taints of Nodes": {operator("a") + tolerating + hook("a", onNodes("UPDATE")), result{
-			waves: []string{"agent"}, never: []string{"a", "coredns", "untainted one"},
-			cycles:  [][]string{{"UntaintedNodes", "a", "a.example.com", "Service a", "untainted one"}},
-			changes: []string{"a.example.com MatchCondition "}, surely: true,
-		}},
-		"it sees the creation and the taints of Nodes": {operator("a") + hook("a", onNodes("CREATE, UPDATE")), result{
-			never:   []string{"a", "coredns", "one", "untainted one"},
-			cycles:  [][]string{{"UntaintedNodes", "a", "a.example.com", "Service a", "one", "untainted one"}},
-			changes: []string{"a.example.com MatchCondition "}, surely: true,
-		}},
-		"pods that tolerate the taint serve it": {operator("a") + tolerating + strings.Replace(hook("a", onNodes("UPDATE")), "namespace: a, name: a}}", "namespace: kube-system, name: agent}}", 1), result{
-			waves: []string{"agent", "a coredns"},
-		}},
-		"the creation of a Node is forbidden": {operator("a") + hook("a", onNodes("CREATE"), failingCondition), result{waves: []string{"a coredns"}}},
-		"the creation of a Node of an old kubelet is refused": {
-			strings.Replace(base, "v1.36.3", "v1.31.9", 1) + operator("a") + hook("a", onNodes("CREATE"), failingCondition), result{never: []string{"a", "coredns", "one"}, surely: false},
-		},
 		"it sees Nodes": {operator("a") + hook("a", `rules: [{operations: ["*"], apiGroups: [""], apiVersions: [v1], resources: [nodes/*]}]`), result{
-			never: []string{"a", "coredns", "one", "untainted one"}, cycles: [][]string{{"UntaintedNodes", "a", "a.example.com", "Service a", "one", "untainted one"}}, changes: []string{"a.example.com MatchCondition "}, surely: true,
+			never: []string{"a", "coredns", "one"}, cycles: [][]string{{"Nodes", "a", "a.example.com", "Service a", "one"}}, changes: []string{"a.example.com MatchCondition "}, surely: true,
 		}},
 		"it sees the tokens of controllers": {
 			operator("a") + hook("a", except("a"), `rules: [{operations: [CREATE], apiGroups: [""], apiVersions: [v1], resources: [serviceaccounts/token]}]`), result{
-				never: []string{"kube-controller-manager", "a", "coredns", "one"}, cycles: [][]string{{"kube-controller-manager", "UntaintedNodes", "a", "a.example.com", "Service a", "one", "untainted one"}}, changes: []string{"a.example.com NamespaceSelector kube-system"}, surely: true,
+				never: []string{"kube-controller-manager", "a", "coredns", "one"}, cycles: [][]string{{"kube-controller-manager", "Nodes", "a", "a.example.com", "Service a", "one"}}, changes: []string{"a.example.com NamespaceSelector kube-system"}, surely: true,
 			},
 		},
 		"it sees bindings": {operator("a") + hook("a", `rules: [{operations: [CREATE], apiGroups: [""], apiVersions: [v1], resources: [pods/binding]}]`), result{

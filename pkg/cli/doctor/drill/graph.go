@@ -23,11 +23,10 @@ type builder struct {
 	questions []explain.Access
 	node      string // the name of a Node
 
-	manager, scheduler int
-	nodes, untainted   int // any Node
-	workloads          []workload
-	workloadParts      []int
-	roles              map[Role][]int
+	manager, scheduler, nodes int
+	workloads                 []workload
+	workloadParts             []int
+	roles                     map[Role][]int
 }
 
 // build returns the graph, and what the authorizer was asked.
@@ -48,7 +47,6 @@ func (b *builder) declare() {
 	b.manager = b.add(part{Part: Part{Kind: ControlPlane, Name: controllerManagerName}})
 	b.scheduler = b.add(part{Part: Part{Kind: ControlPlane, Name: schedulerName}})
 	b.nodes = b.add(part{Part: Part{Kind: Nodes}})
-	b.untainted = b.add(part{Part: Part{Kind: UntaintedNodes}})
 	for _, w := range b.workloads {
 		i := b.add(part{Part: w.Part})
 		b.workloadParts = append(b.workloadParts, i)
@@ -122,31 +120,20 @@ func (b *builder) connectControlPlane() error {
 	if err := b.requests(b.scheduler, b.leadership(schedulerName, scheduler)); err != nil {
 		return err
 	}
-	return b.connectNodes()
-}
-
-func (b *builder) connectNodes() error {
-	b.node = "node"
-	if len(b.Nodes) == 0 {
-		return nil
-	}
-	b.node = b.Nodes[0].Name
-	var ready, untainted []int
+	var all []int
 	for _, n := range b.Nodes {
 		i := b.add(part{Part: Part{Kind: "Node", Name: n.Name}})
 		b.need(i, "no controller sees that it is Ready", b.manager)
-		if err := b.requests(i, append([]request{registration(n)}, b.heartbeat(n)...)); err != nil {
+		if err := b.requests(i, b.heartbeat(n)); err != nil {
 			return err
 		}
-		j := b.add(part{Part: Part{Kind: UntaintedNode, Name: n.Name}})
-		b.need(j, "it is not Ready", i)
-		if err := b.requests(j, []request{b.untainting(n)}); err != nil {
-			return err
-		}
-		ready, untainted = append(ready, i), append(untainted, j)
+		all = append(all, i)
 	}
-	b.need(b.nodes, "no Node is Ready", ready...)
-	b.need(b.untainted, "each Node has the taint "+corev1.TaintNodeNotReady, untainted...)
+	b.node = "node"
+	if len(b.Nodes) > 0 {
+		b.node = b.Nodes[0].Name
+		b.need(b.nodes, "no Node is Ready", all...)
+	}
 	return nil
 }
 
@@ -158,7 +145,7 @@ func (b *builder) connectWorkload(i int, w workload) error {
 	if !w.static {
 		b.need(i, "no controller creates pods", b.manager)
 		b.need(i, "no scheduler runs", b.scheduler)
-		b.needNode(i, w)
+		b.need(i, "no Node is Ready", b.nodes)
 	}
 	if !w.pod.Spec.HostNetwork {
 		for _, network := range b.roles[Network] {
@@ -167,15 +154,6 @@ func (b *builder) connectWorkload(i int, w workload) error {
 	}
 	b.needOwner(i, w)
 	return b.requests(i, b.Snapshot.requests(w, b.node))
-}
-
-// needNode adds the Nodes that the scheduler can choose.
-func (b *builder) needNode(i int, w workload) {
-	if toleratesNotReady(w.pod.Spec) {
-		b.need(i, "no Node is Ready", b.nodes)
-		return
-	}
-	b.need(i, "its pods do not tolerate the taint of a Node that is not Ready", b.untainted)
 }
 
 // needOwner adds what the API of a custom owner needs: its controller cannot read the owner otherwise.
@@ -260,9 +238,6 @@ func (b *builder) needOf(r request, step explain.Step) (need, bool) {
 	case explain.Unknown:
 		return need{any: b.registered(step), request: &r}, true
 	case explain.Refuses:
-		if r.mayBeForbidden {
-			return need{}, false
-		}
 		return need{certain: !r.someUser, because: fmt.Sprintf("%s is always refused: %s %s: webhook %s: %s", r, step.Kind, step.Object, step.Name, step.Reason)}, true
 	default:
 		return need{}, false

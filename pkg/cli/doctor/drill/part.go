@@ -3,7 +3,6 @@ package drill
 import (
 	"fmt"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/doctor"
@@ -14,10 +13,6 @@ const (
 	ControlPlane = "ControlPlane"
 	// Nodes is any of the Nodes.
 	Nodes = "Nodes"
-	// UntaintedNode is a Node that has no longer the taint of Nodes that are not Ready.
-	UntaintedNode = "UntaintedNode"
-	// UntaintedNodes is any UntaintedNode.
-	UntaintedNodes = "UntaintedNodes"
 )
 
 // Part is something that returns after the loss, or never: a program of the control plane, a Node, the pods of a workload,
@@ -49,10 +44,6 @@ func (p Part) String() string {
 	switch {
 	case p.Kind == Nodes:
 		return "any Node"
-	case p.Kind == UntaintedNodes:
-		return "any Node without the taint " + corev1.TaintNodeNotReady
-	case p.Kind == UntaintedNode:
-		return "Node " + p.Name + " without the taint " + corev1.TaintNodeNotReady
 	case p.Kind == ControlPlane:
 		return p.Name
 	case p.Webhook != "":
@@ -69,7 +60,7 @@ func (p Part) String() string {
 // IsWorkload reports whether the part stands for pods.
 func (p Part) IsWorkload() bool {
 	switch p.Kind {
-	case ControlPlane, Nodes, "Node", UntaintedNodes, UntaintedNode, "Service", doctor.Validating, doctor.Mutating, doctor.Conversion, doctor.APIService:
+	case ControlPlane, Nodes, "Node", "Service", doctor.Validating, doctor.Mutating, doctor.Conversion, doctor.APIService:
 		return false
 	default:
 		return true

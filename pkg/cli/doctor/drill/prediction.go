@@ -160,15 +160,10 @@ func (v view) waits(needs []need) []Wait {
 	})
 }
 
-// WaitsForWebhook reports whether the part needs a request that a webhook sees or that is always refused.
-func (s Stuck) WaitsForWebhook() bool {
-	return slices.ContainsFunc(s.Waits, func(w Wait) bool { return w.Request != "" })
-}
-
 // Blocked reports whether webhooks certainly keep a part from returning, and whether they perhaps do.
 func (p Prediction) Blocked() (surely, perhaps bool) {
 	for _, s := range p.Never {
-		if !s.WaitsForWebhook() {
+		if !slices.ContainsFunc(s.Waits, func(w Wait) bool { return w.Request != "" }) {
 			continue
 		}
 		if s.Certain {

@@ -26,8 +26,6 @@ type request struct {
 	user        explain.User
 	// someUser reports that the user is not known, and that user is only an example.
 	someUser bool
-	// mayBeForbidden reports that the part does not need the request if the API server forbids it.
-	mayBeForbidden bool
 }
 
 // client is an object with metadata and a kind.
@@ -74,7 +72,6 @@ var (
 	pods           = resource(corev1.SchemeGroupVersion, "pods", "", "Pod", true)
 	podStatus      = resource(corev1.SchemeGroupVersion, "pods", "status", "Pod", true)
 	bindings       = resource(corev1.SchemeGroupVersion, "pods", "binding", "Binding", true)
-	nodes          = resource(corev1.SchemeGroupVersion, "nodes", "", "Node", false)
 	nodeStatus     = resource(corev1.SchemeGroupVersion, "nodes", "status", "Node", false)
 	quotaStatus    = resource(corev1.SchemeGroupVersion, "resourcequotas", "status", "ResourceQuota", true)
 	leases         = resource(coordinationv1.SchemeGroupVersion, "leases", "", "Lease", true)

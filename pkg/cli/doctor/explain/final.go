@@ -196,7 +196,8 @@ func changed(object map[string]any, path []string, change func(parent map[string
 		change(copied, path[0])
 		return copied
 	}
-	inner, _ := copied[path[0]].(map[string]any)
-	copied[path[0]] = changed(inner, path[1:], change)
+	first, rest := path[0], path[1:]
+	inner, _ := copied[first].(map[string]any)
+	copied[first] = changed(inner, rest, change)
 	return copied
 }
