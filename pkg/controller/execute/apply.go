@@ -53,14 +53,10 @@ func (r *run) apply(ctx context.Context, plan decide.Plan) (learned bool, err er
 		switch {
 		case mirrors(step):
 			r.deferred = errors.Join(r.deferred, err)
-		case plan.Continues && r.isOpen():
-			r.deferred = errors.Join(r.deferred, err)
-			r.learn(decide.Refused{Step: step, Why: err.Error()})
-			return true, nil
 		case step.Registers():
 			failed = errors.Join(failed, err) // the others are written all the same
 		default:
-			return false, errors.Join(failed, err)
+			return r.failAt(step, plan, errors.Join(failed, err))
 		}
 	}
 	if failed != nil || changed || len(created) == 0 {
@@ -71,8 +67,18 @@ func (r *run) apply(ctx context.Context, plan decide.Plan) (learned bool, err er
 	return true, nil
 }
 
-// isOpen reports whether requests pass a webhook that does not answer. Then a step of an early stage that fails does not end the
-// reconciliation: the webhook may have to be closed, and another client could make such a step fail again and again.
+// failAt ends the reconciliation, unless the step is of an early stage, and a webhook is open: the webhook may have to be closed, and
+// another client could make such a step fail again and again.
+func (r *run) failAt(step rollout.Step, plan decide.Plan, err error) (learned bool, failed error) {
+	if !plan.Continues || !r.isOpen() {
+		return false, err
+	}
+	r.deferred = errors.Join(r.deferred, err)
+	r.learn(decide.Refused{Step: step, Why: err.Error()})
+	return true, nil
+}
+
+// isOpen reports whether requests pass a webhook that does not answer.
 func (r *run) isOpen() bool {
 	o := r.facts.Observed
 	return slices.ContainsFunc(slices.Concat(drift.Objects(o.Validating), drift.Objects(o.Mutating)), func(registration drift.Object) bool {

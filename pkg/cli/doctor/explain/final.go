@@ -188,16 +188,20 @@ func content(object runtime.Object) (map[string]any, error) {
 
 // changed returns a copy of the fields of an object with a change of the field at a path. The copy shares all other fields.
 func changed(object map[string]any, path []string, change func(parent map[string]any, key string)) map[string]any {
-	copied := maps.Clone(object)
-	if copied == nil {
-		copied = map[string]any{}
+	copied := cloned(object)
+	parent, last := copied, len(path)-1
+	for _, key := range path[:last] {
+		inner, _ := parent[key].(map[string]any)
+		inner = cloned(inner)
+		parent[key], parent = inner, inner
 	}
-	if len(path) == 1 {
-		change(copied, path[0])
-		return copied
-	}
-	first, rest := path[0], path[1:]
-	inner, _ := copied[first].(map[string]any)
-	copied[first] = changed(inner, rest, change)
+	change(parent, path[last])
 	return copied
+}
+
+func cloned(fields map[string]any) map[string]any {
+	if fields == nil {
+		return map[string]any{}
+	}
+	return maps.Clone(fields)
 }
