@@ -142,7 +142,7 @@ func (c *Controller) askedAbout(ctx context.Context, d decide.Deletion, csv *ope
 	found, kinds := ending.Found{At: c.now()}, decide.DeclaredKinds(csv)
 	if kinds != (decide.ConfigurationKinds{}) && !c.versions.IsTerminating(csv.Namespace) {
 		var err error
-		if found, err = c.prober.HaveObserved(ctx, csv, kinds); err != nil {
+		if found, err = c.prober.HaveObserved(ctx, csv, kinds, c.prober.Patience()); err != nil {
 			return d, err
 		}
 	}

@@ -40,7 +40,9 @@ func TestTenantFillsTheQuota(t *testing.T) {
 		t.Errorf("it was open for %s", lasted)
 	}
 
-	unanswered, passed := w.count(failed), w.count(stored)
+	unanswered := w.count(failed)
+	w.eventually("a request fails", func() (bool, any) { return w.count(failed) > unanswered, w.outcomes() })
+	passed := w.count(stored)
 	w.eventually("requests fail", func() (bool, any) { return w.count(failed) > unanswered+100, w.outcomes() })
 	installtest.Same(t, "the number of stored objects", passed, w.count(stored))
 	installtest.Same(t, "the number of openings", 1, len(failOpenOf(e).Openings))

@@ -21,6 +21,7 @@ import (
 const (
 	explainedRounds   = 4 // each with other webhooks and policies
 	explainedRequests = 50
+	spareRequests     = 30 // instead of those about which the command cannot know everything
 )
 
 // What doctor explain predicts of generated requests is what the audit log, the webhooks and the answers of the API server show.
@@ -29,7 +30,7 @@ const (
 func TestExplainEqualsTheAuditLog(t *testing.T) {
 	e := newEnv(t) // alone: the indexes of the audit log count the webhooks of all tests
 	g := newGenerator(e)
-	requests := g.requests(explainedRounds * explainedRequests)
+	requests := g.requests(explainedRounds * (explainedRequests + spareRequests))
 	seen := map[explain.Verdict]int{}
 	for round := range explainedRounds {
 		g.register(round)
@@ -38,14 +39,16 @@ func TestExplainEqualsTheAuditLog(t *testing.T) {
 		dump := dumped(e, snapshot)
 		place := auditEnd(e)
 		var all []attempted
-		for i, r := range requests[round*explainedRequests : (round+1)*explainedRequests] {
+		for i := 0; len(all) < explainedRequests; i++ {
+			r := requests[0] // The test fails if too many were left out.
+			requests = requests[1:]
 			r.resolve(e, reader, snapshot)
 			explanation := installtest.OrPanic(reader.Explain(e.ctx, snapshot, r.Request))
-			for _, s := range explanation.Steps {
-				seen[s.Verdict]++
-			}
 			if explanation.Count(explain.Unknown) > 0 && dependsOnGeneratedFields(r, explanation.Steps) {
 				continue
+			}
+			for _, s := range explanation.Steps {
+				seen[s.Verdict]++
 			}
 			if explanation.Count(explain.Unknown) > 0 {
 				t.Errorf("%s: an unknown step: %+v", r.name, explanation.Steps)

@@ -21,6 +21,7 @@ var callers = map[string]string{
 	"pkg/cli/bundle/convert/read.go":           "in a message",
 	"pkg/cli/bundle/lint/exposure.go":          "of a role, which its Go type shows",
 	"pkg/cli/cmd/doctor/explain.go":            "in a message",
+	"pkg/cli/doctor/explain/final.go":          "is a kind with its group",
 	"pkg/cli/doctor/explain/webhooks.go":       "is a kind with its group",
 	"pkg/cli/deploy/record.go":                 "is recorded, with the group",
 	"pkg/cli/deploy/removal.go":                "in a message, of a kind whose group is known",

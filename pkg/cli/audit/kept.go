@@ -14,11 +14,14 @@ type kept struct {
 	status  managerv1alpha1.WebhookStatus
 }
 
-// keptIn returns the webhooks with kept openings that no version has recorded otherwise, with these openings only.
+// keptIn returns the webhooks with kept openings that no newer version has recorded otherwise, with these openings only. Another
+// operator of the Namespace can have a webhook of the same name.
 func keptIn(rollouts []managerv1alpha1.WebhookRollout) []kept {
 	var all []kept
 	for _, r := range rollouts {
-		versions := lists.Filter(rollouts, func(other managerv1alpha1.WebhookRollout) bool { return other.Namespace == r.Namespace })
+		versions := lists.Filter(rollouts, func(other managerv1alpha1.WebhookRollout) bool {
+			return other.Namespace == r.Namespace && (other.Name == r.Name || other.Status.Upgrade != nil && slices.Contains(other.Status.Upgrade.From, r.Name))
+		})
 		for _, k := range r.Status.KeptOpenings {
 			status := managerv1alpha1.WebhookStatus{Type: k.Type, GenerateName: k.GenerateName, FailOpen: k.FailOpen.DeepCopy()}
 			for _, recorded := range statusesOf(versions, k) {

@@ -65,10 +65,15 @@ func TestKeptOpenings(t *testing.T) {
 		}}
 	}
 	reporting := func(openings ...managerv1alpha1.Opening) managerv1alpha1.WebhookRolloutStatus {
-		return managerv1alpha1.WebhookRolloutStatus{Deployments: []managerv1alpha1.DeploymentStatus{{Webhooks: []managerv1alpha1.WebhookStatus{
-			{Type: operatorsv1alpha1.ValidatingAdmissionWebhook, GenerateName: "v", Configuration: "v-x", FailOpen: &managerv1alpha1.FailOpen{Openings: openings}},
-		}}}}
+		return managerv1alpha1.WebhookRolloutStatus{
+			Deployments: []managerv1alpha1.DeploymentStatus{{Webhooks: []managerv1alpha1.WebhookStatus{
+				{Type: operatorsv1alpha1.ValidatingAdmissionWebhook, GenerateName: "v", Configuration: "v-x", FailOpen: &managerv1alpha1.FailOpen{Openings: openings}},
+			}}},
+			Upgrade: &managerv1alpha1.UpgradeStatus{From: []string{"shop.v1"}},
+		}
 	}
+	unrelated := reporting(first)
+	unrelated.Upgrade = nil
 	named := func(namespace, name string, status managerv1alpha1.WebhookRolloutStatus) managerv1alpha1.WebhookRollout {
 		return managerv1alpha1.WebhookRollout{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Status: status}
 	}
@@ -83,6 +88,7 @@ func TestKeptOpenings(t *testing.T) {
 		"the webhook is served": {[]managerv1alpha1.WebhookRollout{named("shop", "shop.v1", keeping(first)), named("shop", "shop.v2", reporting())}, []string{"shop.v1 1 true"}},
 		"recorded, too":         {[]managerv1alpha1.WebhookRollout{named("shop", "shop.v1", keeping(first)), named("shop", "shop.v2", reporting(first))}, []string{"shop.v2 1 true"}},
 		"one is recorded":       {[]managerv1alpha1.WebhookRollout{named("shop", "shop.v1", keeping(first, second)), named("shop", "shop.v2", reporting(first))}, []string{"shop.v2 1 true", "shop.v1 1 true"}},
+		"another operator":      {[]managerv1alpha1.WebhookRollout{named("shop", "shop.v1", keeping(first)), named("shop", "mall.v1", unrelated)}, []string{"mall.v1 1 true", "shop.v1 1 false"}},
 		"another namespace":     {[]managerv1alpha1.WebhookRollout{named("shop", "shop.v1", keeping(first)), named("mall", "shop.v2", reporting(first))}, []string{"shop.v2 1 true", "shop.v1 1 false"}},
 	} {
 		t.Run(name, func(t *testing.T) {

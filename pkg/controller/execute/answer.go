@@ -8,6 +8,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/decide"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/prober"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/failopen"
 )
 
 func (r *run) answer(ctx context.Context, question decide.Question, now time.Time) (err error) {
@@ -29,7 +31,7 @@ func (r *run) answer(ctx context.Context, question decide.Question, now time.Tim
 	case decide.ProbeCertificate:
 		answers.Evidence[q.Deployment], err = r.Prober.ProbeCertificate(ctx, r.csv, q)
 	case decide.AskAPIServers:
-		answers.Propagation[q.Deployment], err = r.Prober.AskAPIServers(ctx, r.csv, q)
+		answers.Propagation[q.Deployment], err = r.Prober.AskAPIServers(ctx, r.csv, q, r.patience())
 	case decide.ReadTarget:
 		answers.Targets[q.Certificate], err = r.Live.IssuedSecret(ctx, q.Certificate)
 	case decide.WatchObject:
@@ -40,6 +42,14 @@ func (r *run) answer(ctx context.Context, question decide.Question, now time.Tim
 		return fmt.Errorf("no way to answer a %T", question)
 	}
 	return err
+}
+
+// patience returns how long to wait for API servers. While a webhook may have to be opened or closed, that is not delayed.
+func (r *run) patience() time.Duration {
+	if r.isOpen() || failopen.IsLost(r.facts.Status) {
+		return prober.LeastPatience
+	}
+	return r.Prober.Patience()
 }
 
 func (r *run) watchObject(key decide.ObjectKey) decide.Object {

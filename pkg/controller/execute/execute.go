@@ -161,7 +161,7 @@ func (r *run) execute(ctx context.Context, plan decide.Plan) (learned bool, err 
 		r.learn(confirmed)
 	}
 	if plan.AskAPIServers {
-		found, err := r.Prober.HaveObserved(ctx, r.csv, decide.ConfigurationKinds{Validating: true, Mutating: true})
+		found, err := r.Prober.HaveObserved(ctx, r.csv, decide.ConfigurationKinds{Validating: true, Mutating: true}, r.patience())
 		if err != nil {
 			return false, err
 		}

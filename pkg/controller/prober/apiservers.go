@@ -30,29 +30,30 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/ending"
 )
 
-// AskAPIServers reads the registrations, and asks API servers whether they have observed them.
-func (p *Prober) AskAPIServers(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, q decide.AskAPIServers) (asked decide.Propagation, err error) {
+// AskAPIServers reads the registrations, and asks API servers for a limited time whether they have observed them.
+func (p *Prober) AskAPIServers(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, q decide.AskAPIServers, limit time.Duration) (asked decide.Propagation, err error) {
 	if asked.Trust, err = p.Live.Trust(ctx, csv.Namespace, q.ReadTrust); err != nil {
 		return asked, err
 	}
 	var left error
-	if asked.Found, left = p.ask(ctx, csv, q.Deployment, decide.KindsOf(asked.Trust)); left != nil {
+	if asked.Found, left = p.ask(ctx, csv, q.Deployment, decide.KindsOf(asked.Trust), limit); left != nil {
 		p.Log.WithError(left).Warn("a canary stays until its ClusterServiceVersion is reconciled again")
 	}
 	return asked, nil
 }
 
-// HaveObserved asks API servers whether they have observed the end of webhook configurations. With an error, a marker may exist.
-func (p *Prober) HaveObserved(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, kinds decide.ConfigurationKinds) (ending.Found, error) {
+// HaveObserved asks API servers for a limited time whether they have observed the end of webhook configurations. With an error, a
+// marker may exist.
+func (p *Prober) HaveObserved(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, kinds decide.ConfigurationKinds, limit time.Duration) (ending.Found, error) {
 	asked := p.Now()
 	deployment := lists.First(csvspec.DeploymentNames(csv), func(string) bool { return true })
-	found, err := p.ask(ctx, csv, deployment, kinds)
+	found, err := p.ask(ctx, csv, deployment, kinds, limit)
 	return ending.Found{At: asked, Behind: found.Behind}, err
 }
 
 // ask asks API servers whether they have observed all writes of webhook configurations until now: an API server that has refuses
 // an object because of a marker that is written now. The marker names a Deployment of the CSV. With an error, a marker may exist.
-func (p *Prober) ask(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, deployment string, kinds decide.ConfigurationKinds) (certs.Propagation, error) {
+func (p *Prober) ask(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, deployment string, kinds decide.ConfigurationKinds, limit time.Duration) (certs.Propagation, error) {
 	servers := p.APIServers(ctx)
 	if servers.Number == 0 {
 		return certs.Propagation{Unknown: servers.Obstacle}, nil
@@ -62,7 +63,7 @@ func (p *Prober) ask(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceV
 		return certs.Propagation{APIServers: servers.Number, Unknown: fmt.Sprintf("a marker of what API servers have observed cannot be written: %v", err)}, m.remove(ctx, p)
 	}
 	began := p.Now()
-	found := markerObjects{csv.Namespace, m.names()}.ask(ctx, servers, p.patience.current())
+	found := markerObjects{csv.Namespace, m.names()}.ask(ctx, servers, limit)
 	if found.Unknown == "" {
 		p.patience.learn(p.Now().Sub(began))
 	}

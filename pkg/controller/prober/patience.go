@@ -10,12 +10,16 @@ import (
 type patience struct{ lateness atomic.Int64 }
 
 const (
-	leastPatience = 2 * time.Second
+	// LeastPatience does not delay other decisions of a reconciliation much.
+	LeastPatience = 2 * time.Second
 	mostPatience  = 8 * time.Second
 )
 
+// Patience returns how long a reconciliation that has nothing else to decide waits for API servers.
+func (p *Prober) Patience() time.Duration { return p.patience.current() }
+
 func (p *patience) current() time.Duration {
-	return min(max(leastPatience, 2*time.Duration(p.lateness.Load())), mostPatience)
+	return min(max(LeastPatience, 2*time.Duration(p.lateness.Load())), mostPatience)
 }
 
 // learn records how long API servers took, or were waited for in vain.

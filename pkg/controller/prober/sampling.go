@@ -40,12 +40,13 @@ func (o markerObjects) askAny(ctx context.Context, servers Servers, earlier cert
 	return found
 }
 
-// sample returns the answers of API servers that have observed all markers. behind is set if one has not.
+// sample returns the answers of API servers that have observed all markers. behind is set if one has not, or if the time was over
+// before all were asked.
 func (o markerObjects) sample(ctx context.Context, servers Servers, requests int) (answers []apiservers.Answer, behind bool, err error) {
 	first := &firstSession{}
 	for round := 1; len(answers) < requests && !apiservers.Distinct(answers, servers.Number); round = min(parallelRequests, requests-len(answers)) {
-		results := o.round(ctx, servers.Any, first, round)
-		for _, r := range results {
+		answered := len(answers) > 0
+		for _, r := range o.round(ctx, servers.Any, first, round) {
 			if r.err != nil {
 				err = r.err
 			}
@@ -53,7 +54,7 @@ func (o markerObjects) sample(ctx context.Context, servers Servers, requests int
 			answers = append(answers, r.answer)
 		}
 		if behind || err != nil {
-			return nil, behind, err
+			return nil, behind || answered && ctx.Err() != nil, err
 		}
 	}
 	return answers, false, nil

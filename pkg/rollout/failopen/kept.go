@@ -68,6 +68,16 @@ func HasLastingOpening(status managerv1alpha1.WebhookRolloutStatus) bool {
 	return false
 }
 
+// IsLost reports whether a status records that the backend of a webhook is lost that may open.
+func IsLost(status managerv1alpha1.WebhookRolloutStatus) bool {
+	for _, record := range RecordsOf(status) {
+		if record.UnreachableSince != nil {
+			return true
+		}
+	}
+	return false
+}
+
 // WithOpeningsOf returns the status of a version with the openings that a newer version has recorded, which is deleted before it
 // has succeeded.
 func WithOpeningsOf(newer, status managerv1alpha1.WebhookRolloutStatus) managerv1alpha1.WebhookRolloutStatus {

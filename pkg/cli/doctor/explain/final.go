@@ -86,7 +86,10 @@ func (s Snapshot) updated(object, old runtime.Object, metadata metav1.Object) ([
 		return nil, err
 	}
 	keepSystemFields(metadata, stored)
-	fields := []openField{optional(generation)}
+	var fields []openField
+	if metadata.SetGeneration(stored.GetGeneration()); !equality.Semantic.DeepEqual(object, old) {
+		fields = append(fields, optional(generation))
+	}
 	custom, crd := s.custom(object)
 	if crd == nil {
 		same, err := sameField("status", object, old)
