@@ -65,7 +65,7 @@ func newCounted(t *testing.T, more ...*rest.Config) *counted {
 
 func (o *counted) reads(options *controller.Options) {
 	asks(time.Second, o.servers)(options)
-	options.APIServerMetricsInterval = 500 * time.Millisecond
+	options.APIServerMetricsInterval = 2 * time.Second
 }
 
 // serves answers calls at an endpoint.
@@ -201,7 +201,7 @@ func TestMetricsOfAPIServersThatAreNotRead(t *testing.T) {
 	stranger.Impersonate = rest.ImpersonationConfig{UserName: "stranger"}
 	runOperator(e, func(o *controller.Options) {
 		asks(time.Second, prober.Servers{Each: map[string]*rest.Config{"first": stranger}})(o)
-		o.APIServerMetricsInterval = 500 * time.Millisecond
+		o.APIServerMetricsInterval = 2 * time.Second
 	})
 	e.eventually("the condition is Unknown", func() (bool, any) {
 		c := meta.FindStatusCondition(e.rollout("operator.v1").Conditions, managerv1alpha1.ConditionCallsFail)
