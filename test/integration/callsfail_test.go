@@ -210,16 +210,21 @@ func TestMetricsOfAPIServersThatAreNotRead(t *testing.T) {
 }
 
 // failed returns how many calls of the webhook have failed, as the manager exports it.
-func (o *counted) failed() (calls float64) {
+func (o *counted) failed() float64 {
+	return o.exported("olm_webhook_manager_webhook_failed_calls_total")
+}
+
+// exported is the sum of the series of a counter.
+func (o *counted) exported(name string) (sum float64) {
 	o.Helper()
 	families, err := o.metrics.Gather()
 	o.must(err)
 	for _, family := range families {
-		if family.GetName() == "olm_webhook_manager_webhook_failed_calls_total" {
+		if family.GetName() == name {
 			for _, m := range family.GetMetric() {
-				calls += m.GetCounter().GetValue()
+				sum += m.GetCounter().GetValue()
 			}
 		}
 	}
-	return calls
+	return sum
 }

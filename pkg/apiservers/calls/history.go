@@ -29,6 +29,8 @@ type State struct {
 	counters Counters
 	// Calls and Failed count since the first reading.
 	Calls, Failed float64
+	// Admitted counts the failed calls whose requests were admitted, because failurePolicy is Ignore or the webhook is open.
+	Admitted float64
 	// Percentile99 is the duration of the calls between the last two readings between which there were any, in seconds.
 	Percentile99 float64
 	// Failure is why calls fail; nil if none is known to.
@@ -83,7 +85,7 @@ func (h History) unread(known map[Webhook]*Failure, now time.Time) History {
 // after returns the state after the calls between two readings.
 func (s State) after(counted Counters, p Policy, now time.Time) State {
 	failed, reason := counted.failed()
-	s.Calls, s.Failed = s.Calls+counted.Calls, s.Failed+failed
+	s.Calls, s.Failed, s.Admitted = s.Calls+counted.Calls, s.Failed+failed, s.Admitted+counted.Failed[passed]
 	if counted.Calls > 0 {
 		s.Percentile99 = counted.Percentile99()
 	}

@@ -9,6 +9,9 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"strings"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
 // The metrics of API servers. They have the same names and labels in Kubernetes 1.34 to 1.37.
@@ -56,6 +59,10 @@ func Read(metrics io.Reader, webhooks map[Webhook]bool) (Reading, error) {
 	return p.reading(), nil
 }
 
+// DeclaredName returns the name of a webhook as its operator declares it. While requests of some pass, a second webhook with a
+// prefix before the name gets them, so the calls of both are those of one webhook.
+func DeclaredName(name string) string { return strings.TrimPrefix(name, wellknown.OpenWebhookPrefix) }
+
 type parser struct {
 	wanted  map[Webhook]bool
 	found   map[Webhook]*Counters
@@ -72,6 +79,9 @@ func (p *parser) line(line string) error {
 		return nil
 	}
 	of := Webhook{Step(labels["type"]), labels["name"]}
+	if !p.wanted[of] {
+		of.Name = DeclaredName(of.Name)
+	}
 	if !p.wanted[of] {
 		return nil
 	}

@@ -24,6 +24,8 @@ apiserver_admission_webhook_rejection_count{error_type="calling_webhook_error",n
 apiserver_admission_webhook_rejection_count{error_type="no_error",name="v.example.com",operation="CREATE",rejection_code="403",type="validating"} 3
 apiserver_admission_webhook_rejection_count{error_type="apiserver_internal_error",name="v.example.com",operation="CREATE",rejection_code="0",type="validating"} 8
 apiserver_admission_webhook_fail_open_count{name="v.example.com",type="validating"} 6 1700000000000
+apiserver_admission_webhook_fail_open_count{name="fail-open.v.example.com",type="validating"} 2
+apiserver_admission_webhook_fail_open_count{name="fail-open.other.example.com",type="validating"} 30
 apiserver_admission_webhook_admission_duration_seconds_bucket{name="v.example.com",operation="CREATE",rejected="false",type="validating",le="0.005"} 1
 apiserver_admission_webhook_admission_duration_seconds_bucket{name="v.example.com",operation="CREATE",rejected="false",type="validating",le="+Inf"} 2
 apiserver_admission_webhook_admission_duration_seconds_bucket{name="v.example.com",operation="CREATE",rejected="true",type="validating",le="0.005"} 10
@@ -40,7 +42,7 @@ func TestRead(t *testing.T) {
 	reading, err := Read(strings.NewReader(metrics), map[Webhook]bool{wanted: true})
 	installtest.Must(t, err)
 	installtest.Same(t, "the reading", Reading{Started: 1.7e9, Webhooks: map[Webhook]Counters{wanted: {
-		Calls: 17, Answered: 12, Failed: map[string]float64{"calling_webhook_error, code 503": 5, passed: 6},
+		Calls: 17, Answered: 12, Failed: map[string]float64{"calling_webhook_error, code 503": 5, passed: 8},
 		Buckets: []Bucket{{0.005, 11}, {math.Inf(1), 22}},
 	}}}, reading)
 }

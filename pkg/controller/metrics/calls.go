@@ -16,6 +16,8 @@ var (
 		"How often an API server called webhooks of a name in a step of admission (admit or validating), as its metrics show. Counted since the manager leads.", labelsOfCalls, nil)
 	descFailedCalls = prometheus.NewDesc("olm_webhook_manager_webhook_failed_calls_total",
 		"How many of these calls failed.", labelsOfCalls, nil)
+	descAdmittedCalls = prometheus.NewDesc("olm_webhook_manager_webhook_failed_calls_admitted_total",
+		"How many of the failed calls belong to requests that were admitted, because failurePolicy is Ignore or the webhook is open. Dry runs count, too.", labelsOfCalls, nil)
 	descCallDuration = prometheus.NewDesc("olm_webhook_manager_webhook_call_duration_p99_seconds",
 		"In which time 99 % of the last of these calls ended, as far as the buckets of the API server show.", labelsOfCalls, nil)
 )
@@ -28,6 +30,7 @@ func (m *Metrics) RegisterCalls(last func() calls.Observation) {
 func (c callCollector) Describe(to chan<- *prometheus.Desc) {
 	to <- descCalls
 	to <- descFailedCalls
+	to <- descAdmittedCalls
 	to <- descCallDuration
 }
 
@@ -41,6 +44,7 @@ func (c callCollector) Collect(to chan<- prometheus.Metric) {
 			step, name := label("step", string(webhook.Step)), label("webhook", webhook.Name)
 			to <- counter{gaugeOf(descCalls, state.Calls, server, step, name)}
 			to <- counter{gaugeOf(descFailedCalls, state.Failed, server, step, name)}
+			to <- counter{gaugeOf(descAdmittedCalls, state.Admitted, server, step, name)}
 			to <- gaugeOf(descCallDuration, state.Percentile99, server, step, name)
 		}
 	}

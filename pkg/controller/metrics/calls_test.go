@@ -30,8 +30,11 @@ olm_webhook_manager_webhook_call_duration_p99_seconds{api_server="192.0.2.1:6443
 # HELP olm_webhook_manager_webhook_calls_total How often an API server called webhooks of a name in a step of admission (admit or validating), as its metrics show. Counted since the manager leads.
 # TYPE olm_webhook_manager_webhook_calls_total counter
 olm_webhook_manager_webhook_calls_total{api_server="192.0.2.1:6443",step="admit",webhook="m.shop.io"} 100
+# HELP olm_webhook_manager_webhook_failed_calls_admitted_total How many of the failed calls belong to requests that were admitted, because failurePolicy is Ignore or the webhook is open. Dry runs count, too.
+# TYPE olm_webhook_manager_webhook_failed_calls_admitted_total counter
+olm_webhook_manager_webhook_failed_calls_admitted_total{api_server="192.0.2.1:6443",step="admit",webhook="m.shop.io"} 0
 # HELP olm_webhook_manager_webhook_failed_calls_total How many of these calls failed.
 # TYPE olm_webhook_manager_webhook_failed_calls_total counter
 olm_webhook_manager_webhook_failed_calls_total{api_server="192.0.2.1:6443",step="admit",webhook="m.shop.io"} 2
-`), "olm_webhook_manager_webhook_calls_total", "olm_webhook_manager_webhook_failed_calls_total", "olm_webhook_manager_webhook_call_duration_p99_seconds"))
+`), "olm_webhook_manager_webhook_calls_total", "olm_webhook_manager_webhook_failed_calls_total", "olm_webhook_manager_webhook_failed_calls_admitted_total", "olm_webhook_manager_webhook_call_duration_p99_seconds"))
 }

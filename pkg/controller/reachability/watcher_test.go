@@ -65,7 +65,7 @@ func rollout(name string) *managerv1alpha1.WebhookRollout {
 
 func configuration(name string) *admissionregistrationv1.ValidatingWebhookConfiguration {
 	return &admissionregistrationv1.ValidatingWebhookConfiguration{
-		ObjectMeta: metav1.ObjectMeta{Name: name}, Webhooks: []admissionregistrationv1.ValidatingWebhook{{Name: "v.shop"}},
+		ObjectMeta: metav1.ObjectMeta{Name: name}, Webhooks: []admissionregistrationv1.ValidatingWebhook{{Name: "v.shop"}, {Name: "fail-open.v.shop"}},
 	}
 }
 
