@@ -87,17 +87,18 @@ type Controller struct {
 	slow  *queue.SlowKeys
 	locks *queue.Locks // held while one of several versions of an operator is reconciled
 
-	versions  *versions.Index
-	handlers  *watch.Handlers
-	gather    *gather.Gatherer
-	live      *live.Reader
-	prober    *prober.Prober
-	executor  *execute.Executor
-	reporter  *reporter.Reporter
-	groups    *groups.Reconciler
-	originals *originals.Revealer
-	calls     *reachability.Watcher
-	uninstall *uninstall.Uninstaller
+	versions   *versions.Index
+	handlers   *watch.Handlers
+	gather     *gather.Gatherer
+	live       *live.Reader
+	prober     *prober.Prober
+	executor   *execute.Executor
+	reporter   *reporter.Reporter
+	groups     *groups.Reconciler
+	originals  *originals.Revealer
+	calls      *reachability.Watcher
+	beginnings *prober.Beginnings
+	uninstall  *uninstall.Uninstaller
 }
 
 // New connects the informers with the queue. Run starts them.
@@ -165,11 +166,13 @@ func (c *Controller) wireExecutor() {
 		Settings: decide.Settings{Rollout: c.Rollout, Certificates: c.Certificates, LiftRoles: c.LiftRoles, WithOLM: c.WithOLM}, Proxy: c.Proxy,
 	}
 	c.prober = &prober.Prober{
-		Set: c.Set, Dial: c.Dial, Mode: c.Probe, Log: c.log, Metrics: c.metrics, Now: c.now, Live: c.live, FieldContests: &c.records.FieldContests, APIServers: c.APIServers,
+		Set: c.Set, Dial: c.Dial, Mode: c.Probe, Log: c.log, Metrics: c.metrics, Now: c.now, Live: c.live, FieldContests: &c.records.FieldContests, Markers: &c.records.Markers,
+		APIServers: c.APIServers,
 	}
 	if c.prober.APIServers == nil {
 		c.prober.APIServers = c.prober.FindServers
 	}
+	c.beginnings = prober.NewBeginnings(c.prober, &c.records.Beginnings, c.queue.Add)
 	c.calls = &reachability.Watcher{
 		Set: c.Set, Interval: c.APIServerMetricsInterval, APIServers: c.prober.APIServers, Rollouts: c.versions.ManagedRollouts,
 		Record: &c.records.Calls, Changed: c.queue.Add, Now: c.now, Log: c.log,
@@ -218,6 +221,7 @@ func (c *Controller) Run(ctx context.Context) {
 	c.calls.Start()
 	var workers wait.Group
 	workers.StartWithContext(ctx, c.calls.Run)
+	workers.StartWithContext(ctx, c.beginnings.Run)
 	for range c.Workers {
 		workers.Start(func() { c.work(ctx) })
 	}

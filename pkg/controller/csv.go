@@ -79,6 +79,7 @@ func (c *Controller) reconcileVersion(ctx context.Context, k queue.Key, csv *ope
 	if err != nil {
 		return rollout.Requeue{}, err
 	}
+	c.beginnings.Ask(k, csv, outcome.Plan.AskBeginnings)
 	requeue, err := c.reporter.ReportWhenDue(ctx, k, facts, outcome)
 	return requeue, cmp.Or(err, outcome.Deferred)
 }

@@ -15,6 +15,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/webhookconfig"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/decide"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
@@ -140,7 +141,7 @@ func (c *Controller) askedAbout(ctx context.Context, d decide.Deletion, csv *ope
 		return d, nil
 	}
 	found, kinds := ending.Found{At: c.now()}, decide.DeclaredKinds(csv)
-	if kinds != (decide.ConfigurationKinds{}) && !c.versions.IsTerminating(csv.Namespace) {
+	if kinds != (webhookconfig.Kinds{}) && !c.versions.IsTerminating(csv.Namespace) {
 		var err error
 		if found, err = c.prober.HaveObserved(ctx, csv, kinds, c.prober.Patience()); err != nil {
 			return d, err

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/webhookconfig"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 )
@@ -99,4 +100,41 @@ func TestConflictAwaitsEachAPIServer(t *testing.T) {
 	catchesUp()
 	installtest.Same(t, "steps", []string{"delete Deployment shop/manager"}, stepsOf(c.reconcile()))
 	installtest.Same(t, "asks again", false, c.next().AskAPIServers)
+}
+
+// An installation is complete when each API server has observed the registrations.
+func TestInstallationAwaitsEachAPIServer(t *testing.T) {
+	c := unregistered(t)
+	catchesUp := c.lags()
+	c.reconcile()
+	c.reconcile()
+	for range 3 {
+		c.wait(2 * time.Second)
+		installtest.Same(t, "asks again", webhookconfig.Kinds{Validating: true}, c.reconcile().AskBeginnings)
+		plan := c.reconcile()
+		installtest.Same(t, "requeue", Requeue{At: c.now.Add(time.Second), Reason: "API servers learn of a registration"}, plan.Requeue)
+		c.expectPhase("while an API server is behind", installing)
+		installtest.Contains(t, c.CSV.Status.Message, "to be known to these API servers: 10.0.0.2:6443")
+	}
+	catchesUp()
+	c.wait(2 * time.Second)
+	c.reconcile()
+	c.reconcile()
+	c.expectPhase("when it has caught up", succeeded)
+	c.wait(time.Hour)
+	installtest.Same(t, "asks again", webhookconfig.Kinds{}, c.next().AskBeginnings)
+}
+
+// An API server that stays behind does not keep the installation from being complete.
+func TestInstallationDoesNotAwaitAnAPIServerWithoutEnd(t *testing.T) {
+	c := unregistered(t)
+	c.lags()
+	c.reconcile()
+	c.reconcile()
+	c.wait(time.Minute)
+	c.reconcile()
+	c.expectPhase("while an API server is behind", installing)
+	c.wait(2 * time.Second)
+	c.reconcile()
+	c.expectPhase("after a minute", succeeded)
 }

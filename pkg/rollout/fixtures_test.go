@@ -49,7 +49,9 @@ type cluster struct {
 	writes int                                     // number of writes until the manager stops, once; -1 for no limit
 	uids   int
 	admit  func(drift.Object) // changes a written object; nil for no change
-	// behind are the API servers that have not observed the end of registrations.
+	// unknown is why API servers cannot be asked.
+	unknown string
+	// behind are the API servers that have not observed the beginning or the end of registrations.
 	behind []string
 	// adopted is set while registrations stay as olm-operator made them.
 	adopted bool
@@ -137,6 +139,9 @@ func (c *cluster) next() Plan {
 		c.HaveObserved = &ending.Found{At: c.now, Behind: c.behind}
 		plan = Next(c.Input, c.now)
 	}
+	// The next decision has the answer. Registrations have been created at the latest by the end of the second.
+	asked := endOfSecond(c.now).Add(time.Nanosecond)
+	c.Observed.APIServers = c.Observed.APIServers.With(plan.AskBeginnings, asked, c.now, c.behind, c.unknown)
 	return plan
 }
 

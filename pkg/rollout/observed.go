@@ -28,6 +28,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/rules"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/subscriptions"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/backends"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/beginning"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/ending"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
@@ -173,6 +174,8 @@ type Observed struct {
 	Contests map[string]drift.Contest
 	// Calls reports from which API servers calls of webhooks fail.
 	Calls calls.Report
+	// APIServers is what API servers have observed of new registrations.
+	APIServers beginning.Answers
 }
 
 // WriteRefusal returns why an object cannot be created or changed; empty if the API server refuses only to delete it.

@@ -56,17 +56,18 @@ func (r *reporter) failure(unmet string) *phase.Phase {
 
 // deploymentFacts adds what a Deployment waits for. The first Deployment wins.
 func (r *reporter) deploymentFacts(d deploymentView, f *phase.Facts) {
-	waits, until := d.missing(r.Policy, r.now)
-	if waits == "" {
+	gap := d.gap(r.facts)
+	if gap.what == "" {
 		return
 	}
-	r.plan.requeue(until, "API servers learn of a registration")
-	f.Incomplete = cmp.Or(f.Incomplete, waits)
+	r.plan.requeue(gap.until, "API servers learn of a registration")
+	r.plan.AskBeginnings = r.plan.AskBeginnings.With(gap.ask)
+	f.Incomplete = cmp.Or(f.Incomplete, gap.what)
 	f.Refused = cmp.Or(f.Refused, d.refusal())
 	if deadline := r.deadline(d); deadline.After(r.now) {
 		r.plan.requeue(deadline, "installation timeout")
 	} else if !deadline.IsZero() {
-		f.TimedOut = cmp.Or(f.TimedOut, waits)
+		f.TimedOut = cmp.Or(f.TimedOut, gap.what)
 	}
 	lacks := d.unavailable()
 	f.UnavailableAPIService = cmp.Or(f.UnavailableAPIService, lacks)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/webhookconfig"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/backends"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/failopen"
@@ -24,6 +25,8 @@ type Plan struct {
 	Confirm []string
 	// AskAPIServers requests Input.HaveObserved for the next decision.
 	AskAPIServers bool
+	// AskBeginnings are the kinds of configurations of which API servers are asked what they have observed, without waiting for the answer.
+	AskBeginnings webhookconfig.Kinds
 	// FailOpen are the decisions about openings of webhooks; nil if there were none.
 	FailOpen map[csvspec.Identity]failopen.Decision
 	Status   managerv1alpha1.WebhookRolloutStatus

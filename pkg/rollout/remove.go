@@ -108,8 +108,7 @@ func (x *remover) uncalledPrefix() string {
 
 func (x *remover) waitsForAny() bool {
 	return slices.ContainsFunc(x.deployments, func(d deploymentView) bool {
-		waits, _ := d.missing(x.Policy, x.now)
-		return waits != ""
+		return d.gap(x.facts).what != ""
 	})
 }
 

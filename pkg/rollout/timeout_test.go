@@ -107,6 +107,7 @@ func TestInstallTimeoutOfOldDeployments(t *testing.T) {
 	c.wait(4 * time.Minute)
 	c.reconcile()
 	c.wait(59 * time.Second)
+	c.reconcile() // It asks API servers.
 	c.reconcile()
 	c.expectPhase("with its webhook registered", succeeded)
 }
@@ -126,7 +127,7 @@ func TestInstallTimeoutOfNewRegistrations(t *testing.T) {
 	c.expectPhase("at the timeout", installing)
 }
 
-// The settle time begins at the recorded creation time of a registration. Without a record it
+// If API servers cannot be asked, the settle time passes. It begins at the recorded creation time of a registration. Without a record it
 // begins at the end of the second in metadata.creationTimestamp.
 func TestSettleTimeBeginsWithCreation(t *testing.T) {
 	const created = 300 * time.Millisecond // after the full second
@@ -139,13 +140,14 @@ func TestSettleTimeBeginsWithCreation(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := unregistered(t)
-			c.Policy.Settle = 5 * time.Second
+			c.Policy.Settle, c.unknown = 5*time.Second, "no address"
 			second := c.now.Truncate(time.Second)
 			c.now = second.Add(created)
 			c.reconcile()
 			if test.recorded {
 				c.Observed.CreationTimes = map[types.UID]time.Time{c.Observed.Validating[0].UID: c.now}
 			}
+			c.reconcile() // It asks API servers.
 			plan := c.reconcile()
 			installtest.Same(t, "the requeue", second.Add(test.settled), plan.Requeue.At)
 			c.now = plan.Requeue.At.Add(-time.Millisecond)

@@ -5,10 +5,14 @@ import (
 	"slices"
 	"time"
 
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/webhookconfig"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/beginning"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/registration"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/workload"
 )
@@ -40,25 +44,68 @@ func (w webhookView) missing() bool {
 	return !w.live() && w.state != managerv1alpha1.WebhookDisabled
 }
 
-// missing is empty if all is complete. until is when that changes; zero if it is not known.
-func (v deploymentView) missing(p Policy, now time.Time) (what string, until time.Time) {
+// gap is what an installation lacks. The zero value means that it is complete.
+type gap struct {
+	what string
+	// until is when that changes; zero if it is not known.
+	until time.Time
+	// ask are the kinds of webhook configurations about which API servers must be asked.
+	ask webhookconfig.Kinds
+}
+
+func (v deploymentView) gap(f *facts) gap {
 	if !v.progress.Complete() {
-		return fmt.Sprintf("deployment %s to become ready: %s", v.name, v.progress.Message), time.Time{}
+		return gap{what: fmt.Sprintf("deployment %s to become ready: %s", v.name, v.progress.Message)}
 	}
 	for _, w := range v.webhooks {
 		if w.missing() {
-			return fmt.Sprintf("%s to be registered: %s", w.title(), w.message), time.Time{}
+			return gap{what: fmt.Sprintf("%s to be registered: %s", w.title(), w.message)}
 		}
 		if w.moving != "" {
-			return fmt.Sprintf("%s to be switched: %s", w.title(), w.moving), time.Time{}
+			return gap{what: fmt.Sprintf("%s to be switched: %s", w.title(), w.moving)}
 		}
 	}
+	if f.Policy.Gate == GateAvailable {
+		return gap{}
+	}
+	var all gap
 	for _, w := range v.webhooks {
-		if settled := w.registered.Add(p.Settle); p.Gate != GateAvailable && now.Before(settled) {
-			return fmt.Sprintf("%s to be known to every API server", w.title()), settled
+		all = all.with(w.unobserved(f))
+	}
+	return all
+}
+
+// with adds a later gap.
+func (g gap) with(other gap) gap {
+	if g.what == "" {
+		g.what, g.until = other.what, other.until
+	}
+	g.ask = g.ask.With(other.ask)
+	return g
+}
+
+// unobserved is a gap until every API server calls the webhook. For conversions and APIServices, there is no proof.
+func (w webhookView) unobserved(f *facts) gap {
+	var kinds webhookconfig.Kinds
+	var decision beginning.Decision
+	switch w.Description.Type {
+	case operatorsv1alpha1.ValidatingAdmissionWebhook:
+		kinds.Validating, decision = true, f.Observed.APIServers.Validating.Decide(w.registered, f.Policy.Settle, f.now)
+	case operatorsv1alpha1.MutatingAdmissionWebhook:
+		kinds.Mutating, decision = true, f.Observed.APIServers.Mutating.Decide(w.registered, f.Policy.Settle, f.now)
+	default:
+		if settled := w.registered.Add(f.Policy.Settle); f.now.Before(settled) {
+			decision = beginning.Decision{State: beginning.Waits, Until: settled}
 		}
 	}
-	return "", time.Time{}
+	if decision.State == beginning.Observed {
+		return gap{}
+	}
+	g := gap{what: fmt.Sprintf("%s to be known to %s", w.title(), decision.Reason()), until: decision.Until}
+	if decision.State == beginning.Unasked {
+		g.ask = kinds
+	}
+	return g
 }
 
 func (v deploymentView) refusal() string {

@@ -12,6 +12,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/webhookconfig"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/clients"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/decide"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
@@ -161,7 +162,7 @@ func (r *run) execute(ctx context.Context, plan decide.Plan) (learned bool, err 
 		r.learn(confirmed)
 	}
 	if plan.AskAPIServers {
-		found, err := r.Prober.HaveObserved(ctx, r.csv, decide.ConfigurationKinds{Validating: true, Mutating: true}, r.patience())
+		found, err := r.Prober.HaveObserved(ctx, r.csv, webhookconfig.Kinds{Validating: true, Mutating: true}, r.patience())
 		if err != nil {
 			return false, err
 		}

@@ -6,10 +6,12 @@ import (
 	"slices"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/clients"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/decide"
@@ -103,8 +105,8 @@ func (g *Gatherer) cached(csv *operatorsv1alpha1.ClusterServiceVersion, relative
 			RoleBindings:   byName(inNamespace(csv.Namespace, delegating(g.Caches.RoleBindings.OfOwners(ids), false))),
 			AuthDelegators: byName(owners.Proven(ownership, delegating(g.Caches.ClusterRoleBindings.OfOwners(ids), true))),
 			AuthReaders:    byName(owners.Proven(ownership, delegating(g.Caches.RoleBindings.OfOwners(ids), true))),
-			Validating:     owners.Proven(ownership, g.Caches.Validating.OfOwners(ids)),
-			Mutating:       owners.Proven(ownership, g.Caches.Mutating.OfOwners(ids)),
+			Validating:     withoutMarkers(g, owners.Proven(ownership, g.Caches.Validating.OfOwners(ids))),
+			Mutating:       withoutMarkers(g, owners.Proven(ownership, g.Caches.Mutating.OfOwners(ids))),
 			APIServices:    owners.Proven(ownership, g.Caches.APIServices.OfOwners(ids)),
 			CRDs:           g.Convertible(csv, ids),
 			Announced:      map[schema.GroupVersion]time.Time{},
@@ -120,9 +122,14 @@ func (g *Gatherer) cached(csv *operatorsv1alpha1.ClusterServiceVersion, relative
 	}
 	s.Recorded, s.Memories = recorded(g.Caches, csv, slices.Concat(relatives.Older, g.Versions.SiblingsOf(csv, relatives))), g.FailOpen.Of(csv)
 	s.Observed.Writes, s.Observed.Contests = g.Repairs.Of(records.NameOf(csv), relatives.Older, now)
-	s.Observed.Calls = g.Calls.Last()
+	s.Observed.Calls, s.Observed.APIServers = g.Calls.Last(), g.Beginnings.Last()
 	s.Observed.CreationTimes = g.CreationTimes.Of(s.Observed.RegistrationUIDs())
 	return s
+}
+
+// withoutMarkers leaves out the markers about which API servers are being asked.
+func withoutMarkers[T metav1.Object](g *Gatherer, configurations []T) []T {
+	return lists.Filter(configurations, func(o T) bool { return !g.Markers.Has(o.GetName()) })
 }
 
 // recorded returns the status of a version, which is empty if it has none, and those of others. An upgrade to a sibling may be undone

@@ -21,6 +21,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/lists"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/webhookconfig"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/decide"
@@ -44,7 +45,7 @@ func (p *Prober) AskAPIServers(ctx context.Context, csv *operatorsv1alpha1.Clust
 
 // HaveObserved asks API servers for a limited time whether they have observed the end of webhook configurations. With an error, a
 // marker may exist.
-func (p *Prober) HaveObserved(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, kinds decide.ConfigurationKinds, limit time.Duration) (ending.Found, error) {
+func (p *Prober) HaveObserved(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, kinds webhookconfig.Kinds, limit time.Duration) (ending.Found, error) {
 	asked := p.Now()
 	deployment := lists.First(csvspec.DeploymentNames(csv), func(string) bool { return true })
 	found, err := p.ask(ctx, csv, deployment, kinds, limit)
@@ -53,12 +54,14 @@ func (p *Prober) HaveObserved(ctx context.Context, csv *operatorsv1alpha1.Cluste
 
 // ask asks API servers whether they have observed all writes of webhook configurations until now: an API server that has refuses
 // an object because of a marker that is written now. The marker names a Deployment of the CSV. With an error, a marker may exist.
-func (p *Prober) ask(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, deployment string, kinds decide.ConfigurationKinds, limit time.Duration) (certs.Propagation, error) {
+func (p *Prober) ask(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, deployment string, kinds webhookconfig.Kinds, limit time.Duration) (certs.Propagation, error) {
 	servers := p.APIServers(ctx)
 	if servers.Number == 0 {
 		return certs.Propagation{Unknown: servers.Obstacle}, nil
 	}
 	m := newMarkers(csv, deployment, kinds)
+	p.Markers.Add(m.names())
+	defer p.Markers.Remove(m.names())
 	if err := m.create(ctx, p); err != nil {
 		return certs.Propagation{APIServers: servers.Number, Unknown: fmt.Sprintf("a marker of what API servers have observed cannot be written: %v", err)}, m.remove(ctx, p)
 	}

@@ -12,8 +12,8 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/webhookconfig"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/decide"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 )
 
@@ -24,7 +24,7 @@ type markers struct {
 }
 
 // newMarkers returns markers with new names.
-func newMarkers(csv *operatorsv1alpha1.ClusterServiceVersion, deployment string, kinds decide.ConfigurationKinds) (m markers) {
+func newMarkers(csv *operatorsv1alpha1.ClusterServiceVersion, deployment string, kinds webhookconfig.Kinds) (m markers) {
 	occasion := rand.Text()
 	if kinds.Validating {
 		m.validating = render.ValidatingMarker(csv, deployment, occasion)

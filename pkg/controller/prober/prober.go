@@ -35,7 +35,9 @@ type Prober struct {
 	APIServers func(context.Context) Servers
 	// FieldContests records the re-syncs of pods.
 	FieldContests *records.FieldContests
-	patience      patience
+	// Markers records the markers while API servers are asked.
+	Markers  *records.Markers
+	patience patience
 }
 
 // ProbeEndpoints probes under the caBundle that the registration will have. caBundleOf returns it by Deployment.

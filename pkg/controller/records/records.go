@@ -21,6 +21,8 @@ type Records struct {
 	Closings      Closings
 	FailOpen      FailOpen
 	Calls         Calls
+	Beginnings    Beginnings
+	Markers       Markers
 
 	SubscriptionReads SubscriptionReads
 }
