@@ -171,7 +171,7 @@ type auditReport struct{ audit.Report }
 // audits runs the command after the webhook has closed. It ends with 2: the webhook refuses some objects.
 func (e *env) audits() auditReport {
 	e.Helper()
-	command, err := webhooksCommand(e.ctx, "audit", "configmaps.hook.example.com", "--replay", "-o", "json")
+	command, err := webhooksCommand(e.ctx, "audit", "configmaps.hook.example.com", "-n", e.namespace, "--replay", "-o", "json")
 	e.must(err)
 	output, err := command.Output()
 	var exit *exec.ExitError

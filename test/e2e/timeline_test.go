@@ -7,6 +7,7 @@ import (
 	"flag"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -140,6 +141,30 @@ func (l *timeline) note(lane, value string, asked time.Time) {
 		l.lanes[lane] = changes
 	}
 	changes[len(changes)-1].still = asked.Sub(l.began)
+}
+
+// servesAnother reports whether a pod served another client's certificate during a call: its kubelet has looked before the manager
+// replaced that. No manager can prevent it.
+func (l *timeline) servesAnother(c calls.Call) bool {
+	const margin = time.Second // Pods are asked now and then.
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	sent, answered := c.Sent.Sub(l.began), c.Answered.Sub(l.began)
+	for _, changes := range l.lanes {
+		for i, foreign := range changes {
+			if foreign.value != strconv.Itoa(foreignGeneration) {
+				continue
+			}
+			ended := foreign.still
+			if i+1 < len(changes) {
+				ended = changes[i+1].at
+			}
+			if answered >= foreign.at-margin && sent <= ended+margin {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // leads ends the recording, and fails unless both CAs were trusted before any pod served

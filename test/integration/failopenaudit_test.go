@@ -63,7 +63,7 @@ func auditsTheLoad(t *testing.T, state managerv1alpha1.FailOpenState) {
 	special.after(l)
 
 	reader := installtest.OrPanic(clusterpkg.New(cluster.Config()))
-	facts, admission, err := reader.Audit(e.ctx, []string{o.validating(), o.mutating()})
+	facts, admission, err := reader.Audit(e.ctx, metav1.NamespaceAll, []string{o.validating(), o.mutating()})
 	e.must(err)
 	l.compareMetadata(audit.List(facts), special)
 	facts.Log = logSince(e, place)
@@ -291,7 +291,7 @@ func (l *load) replaysCreations(reader *clusterpkg.Cluster) {
 		labelled[nameIn(r)] = r.label
 	}
 	l.eventually("copies are changed if the original lacks the label", func() (bool, any) {
-		facts, admission, err := reader.Audit(l.ctx, []string{l.mutating()})
+		facts, admission, err := reader.Audit(l.ctx, metav1.NamespaceAll, []string{l.mutating()})
 		l.must(err)
 		report := audit.List(facts)
 		l.must(reader.Replay(l.ctx, admission, &report))

@@ -44,7 +44,7 @@ func TestAuditOfADeletionThatEndsInAConflict(t *testing.T) {
 		t.Fatalf("control: the object was not deleted: %v", err)
 	}
 	reader := installtest.OrPanic(clusterpkg.New(cluster.Config()))
-	facts, _, err := reader.Audit(e.ctx, []string{hook})
+	facts, _, err := reader.Audit(e.ctx, metav1.NamespaceAll, []string{hook})
 	e.must(err)
 	facts.Log = logSince(e, place)
 	report := audit.List(facts)

@@ -50,7 +50,7 @@ func TestAuditWhileAConversionWebhookIsLost(t *testing.T) {
 	_, err = e.kube.CoreV1().ConfigMaps(e.namespace).Create(e.ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "passed"}}, metav1.CreateOptions{})
 	e.must(err)
 	reader := installtest.OrPanic(clusterpkg.New(cluster.Config()))
-	facts, _, err := reader.Audit(e.ctx, []string{hook})
+	facts, _, err := reader.Audit(e.ctx, metav1.NamespaceAll, []string{hook})
 	if err != nil {
 		t.Fatalf("the audit ends, without a list: %v", err)
 	}
@@ -68,7 +68,7 @@ func TestAuditOfAGroupThatIsNotServed(t *testing.T) {
 	group := lostGroup(e)
 	hook := opensSilent(e, anyOperation(group, "v1", "gadgets"))
 	reader := installtest.OrPanic(clusterpkg.New(cluster.Config()))
-	facts, _, err := reader.Audit(e.ctx, []string{hook})
+	facts, _, err := reader.Audit(e.ctx, metav1.NamespaceAll, []string{hook})
 	e.must(err)
 	installtest.Says(t, "resources that could not be read", "the resources of "+group+"/v1 could not be read", strings.Join(audit.List(facts).Unread, "\n"))
 	_, err = runAudit(e, hook)

@@ -35,7 +35,7 @@ func TestAuditReplayWhileAWebhookOpens(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			i := newInterrupted(newParallelEnv(t))
 			i.before, i.after = test.before, test.after
-			facts, admission, err := i.reader.Audit(i.ctx, []string{i.validating()})
+			facts, admission, err := i.reader.Audit(i.ctx, metav1.NamespaceAll, []string{i.validating()})
 			i.must(err)
 			report := audit.List(facts)
 			err = i.reader.Replay(i.ctx, admission, &report)

@@ -15,10 +15,10 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/doctor/explain"
 )
 
-// Audit reads the webhooks that were open, only some if names are given, and the objects in their scope. A resource that
+// Audit reads the webhooks of operators in a namespace, or in all, that were open, only some if names are given, and the objects in their scope. A resource that
 // cannot be listed is unread: its conversion webhook or its API server may be lost, too. The snapshot has no policies.
-func (c *Cluster) Audit(ctx context.Context, names []string) (audit.Facts, explain.Snapshot, error) {
-	webhooks, s, err := audited(ctx, c, names)
+func (c *Cluster) Audit(ctx context.Context, namespace string, names []string) (audit.Facts, explain.Snapshot, error) {
+	webhooks, s, err := audited(ctx, c, namespace, names)
 	if err != nil {
 		return audit.Facts{}, s, err
 	}
@@ -42,8 +42,8 @@ func (c *Cluster) Audit(ctx context.Context, names []string) (audit.Facts, expla
 }
 
 // audited reads the webhooks that were open, and the registrations.
-func audited(ctx context.Context, c *Cluster, names []string) ([]audit.Webhook, explain.Snapshot, error) {
-	rollouts, _, err := c.Rollouts(ctx, metav1.NamespaceAll)
+func audited(ctx context.Context, c *Cluster, namespace string, names []string) ([]audit.Webhook, explain.Snapshot, error) {
+	rollouts, _, err := c.Rollouts(ctx, namespace)
 	if err != nil {
 		return nil, explain.Snapshot{}, err
 	}

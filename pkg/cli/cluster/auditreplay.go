@@ -27,7 +27,7 @@ func (c *Cluster) Replay(ctx context.Context, s explain.Snapshot, report *audit.
 	if err == nil {
 		err = r.all(ctx, report)
 	}
-	after, _, unread := audited(ctx, c, nil)
+	after, _, unread := audited(ctx, c, metav1.NamespaceAll, nil)
 	if unread != nil {
 		after = nil
 	}

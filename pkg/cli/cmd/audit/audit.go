@@ -36,7 +36,7 @@ type options struct {
 
 // NewCommand returns the command audit.
 func NewCommand() *cobra.Command {
-	o := options{connection: flags.NewCluster().WithoutNamespace()}
+	o := options{connection: flags.NewCluster().InNamespace("")}
 	cmd := &cobra.Command{
 		Use:   "audit [WEBHOOK...]",
 		Short: "List the objects that were admitted while a webhook was open",
@@ -60,11 +60,12 @@ The command changes nothing.
 Exit codes: 2 an object is refused or changed, or --replay was refused because a webhook is open; 1 objects could not be listed
 or judged, or the cluster could not be read; 0 otherwise, also if objects are listed; 130 interrupted.`,
 		Example: `  kubectl webhooks audit
-  kubectl webhooks audit v.shop.io --replay
+  kubectl webhooks audit v.shop.io -n shop --replay
   kubectl webhooks audit --audit-log audit-1.log,audit-2.log -o json`,
 	}
 	cmd.RunE = o.run
 	o.connection.Add(cmd, cmd.Flags())
+	cmd.Flags().Lookup("namespace").Usage = "only webhooks of operators in this namespace (default: all namespaces)"
 	o.output.Add(cmd, "json", "yaml")
 	cmd.Flags().StringSliceVar(&o.logs, "audit-log", nil, "files with the audit log of the API servers, in the format of the log backend")
 	cmd.Flags().BoolVar(&o.replay, "replay", false, "send the listed objects as dry runs, so that the webhooks judge them")
@@ -80,11 +81,11 @@ func (o *options) run(cmd *cobra.Command, names []string) error {
 	if err != nil {
 		return err
 	}
-	facts, admission, err := c.Audit(cmd.Context(), names)
+	facts, admission, err := c.Audit(cmd.Context(), *o.connection.Namespace, names)
 	if err != nil {
 		return err
 	}
-	if err := areKnown(names, facts.Webhooks); err != nil {
+	if err := areKnown(*o.connection.Namespace, names, facts.Webhooks); err != nil {
 		return err
 	}
 	facts.Log = log
@@ -109,11 +110,15 @@ func (o *options) run(cmd *cobra.Command, names []string) error {
 }
 
 // areKnown returns an error for a name of which there is no opening.
-func areKnown(names []string, webhooks []audit.Webhook) error {
+func areKnown(namespace string, names []string, webhooks []audit.Webhook) error {
+	where := ""
+	if namespace != "" {
+		where = " in namespace " + namespace
+	}
 	known := lists.Map(webhooks, func(w audit.Webhook) string { return w.Name })
 	for _, name := range names {
 		if !slices.Contains(known, name) {
-			return fmt.Errorf("no WebhookRollout reports an opening of webhook %q: kubectl webhooks audit lists all webhooks that were open", name)
+			return fmt.Errorf("no WebhookRollout%s reports an opening of webhook %q: kubectl webhooks audit lists all webhooks that were open", where, name)
 		}
 	}
 	return nil
