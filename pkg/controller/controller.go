@@ -172,7 +172,7 @@ func (c *Controller) wireExecutor() {
 	if c.prober.APIServers == nil {
 		c.prober.APIServers = c.prober.FindServers
 	}
-	c.beginnings = prober.NewBeginnings(c.prober, &c.records.Beginnings, c.queue.Add)
+	c.beginnings = prober.NewBeginnings(c.prober, &c.records.Beginnings, c.installed, c.queue.Add)
 	c.calls = &reachability.Watcher{
 		Set: c.Set, Interval: c.APIServerMetricsInterval, APIServers: c.prober.APIServers, Rollouts: c.versions.ManagedRollouts,
 		Record: &c.records.Calls, Changed: c.queue.Add, Now: c.now, Log: c.log,

@@ -79,9 +79,20 @@ func (c *Controller) reconcileVersion(ctx context.Context, k queue.Key, csv *ope
 	if err != nil {
 		return rollout.Requeue{}, err
 	}
-	c.beginnings.Ask(k, csv, outcome.Plan.AskBeginnings)
 	requeue, err := c.reporter.ReportWhenDue(ctx, k, facts, outcome)
+	if err == nil {
+		c.beginnings.Ask(k, outcome.AskBeginnings)
+	}
 	return requeue, cmp.Or(err, outcome.Deferred)
+}
+
+// installed returns a ClusterServiceVersion that is not being deleted; nil for others.
+func (c *Controller) installed(k queue.Key) *operatorsv1alpha1.ClusterServiceVersion {
+	csv := c.caches.CSVs.Get(k.Namespace, k.Name)
+	if csv == nil || c.versions.IsDeleted(csv) {
+		return nil
+	}
+	return csv
 }
 
 // execute gathers the facts about a version that no newer one replaces, decides and executes the plans.

@@ -131,7 +131,7 @@ func TestInstallationDoesNotAwaitAnAPIServerWithoutEnd(t *testing.T) {
 	c.lags()
 	c.reconcile()
 	c.reconcile()
-	c.wait(time.Minute)
+	c.wait(time.Minute - 2*time.Second)
 	c.reconcile()
 	c.expectPhase("while an API server is behind", installing)
 	c.wait(2 * time.Second)

@@ -51,6 +51,8 @@ func (c *cluster) carryOut(step Step) {
 		stored.SetUID(live.GetUID())
 		stored.SetGeneration(live.GetGeneration() + 1)
 		stored.SetCreationTimestamp(live.GetCreationTimestamp())
+	} else if c.Observed.CreationTimes != nil {
+		c.Observed.CreationTimes[stored.GetUID()] = c.now.Add(-time.Nanosecond) // The next decision is later.
 	}
 	setDefaults(stored)
 	ownGeneration(stored)

@@ -13,6 +13,7 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
@@ -81,7 +82,7 @@ func clusterWith(t *testing.T, webhooks ...operatorsv1alpha1.WebhookDescription)
 		Budgets: map[string]*policyv1.PodDisruptionBudget{},
 		Roles:   map[string]*rbacv1.Role{}, RoleBindings: map[string]*rbacv1.RoleBinding{},
 		AuthDelegators: map[string]*rbacv1.ClusterRoleBinding{}, AuthReaders: map[string]*rbacv1.RoleBinding{},
-		Answers: map[backends.Endpoint]backends.Answer{}, Refused: map[string]string{}, Writes: map[string]drift.Write{}, Contests: map[string]drift.Contest{},
+		CreationTimes: map[types.UID]time.Time{}, Answers: map[backends.Endpoint]backends.Answer{}, Refused: map[string]string{}, Writes: map[string]drift.Write{}, Contests: map[string]drift.Contest{},
 	}
 	for _, spec := range c.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
 		c.Certificates[spec.Name] = managerv1alpha1.CertificateStatus{Phase: managerv1alpha1.CertificateStable, CAFingerprint: "fingerprint"}
@@ -139,9 +140,8 @@ func (c *cluster) next() Plan {
 		c.HaveObserved = &ending.Found{At: c.now, Behind: c.behind}
 		plan = Next(c.Input, c.now)
 	}
-	// The next decision has the answer. Registrations have been created at the latest by the end of the second.
-	asked := endOfSecond(c.now).Add(time.Nanosecond)
-	c.Observed.APIServers = c.Observed.APIServers.With(plan.AskBeginnings, asked, c.now, c.behind, c.unknown)
+	// The next decision has the answer.
+	c.Observed.APIServers = c.Observed.APIServers.With(plan.AskBeginnings, c.now, c.now, c.behind, c.unknown)
 	return plan
 }
 

@@ -80,7 +80,7 @@ func TestUpgradeWaitsForKeptRegistration(t *testing.T) {
 			installtest.Same(t, "condition afterwards", "", conditionOf(plan, "UnregistrationRefused"))
 			c.reconcileLater()
 			installtest.Same(t, "rolled out after the settle time", true, c.isRolledOutBy("server", "shop.v2"))
-			for range 3 {
+			for range 4 { // The last but one asks API servers.
 				c.reconcileLater("server")
 			}
 			c.expectPhase("afterwards", succeeded)

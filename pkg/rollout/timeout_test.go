@@ -8,7 +8,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
@@ -135,7 +134,7 @@ func TestSettleTimeBeginsWithCreation(t *testing.T) {
 		recorded bool
 		settled  time.Duration
 	}{
-		"recorded":     {true, created + 5*time.Second},
+		"recorded":     {true, created + 5*time.Second - time.Nanosecond},
 		"not recorded": {false, 6 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -144,9 +143,10 @@ func TestSettleTimeBeginsWithCreation(t *testing.T) {
 			second := c.now.Truncate(time.Second)
 			c.now = second.Add(created)
 			c.reconcile()
-			if test.recorded {
-				c.Observed.CreationTimes = map[types.UID]time.Time{c.Observed.Validating[0].UID: c.now}
+			if !test.recorded {
+				clear(c.Observed.CreationTimes)
 			}
+			c.wait(time.Second)
 			c.reconcile() // It asks API servers.
 			plan := c.reconcile()
 			installtest.Same(t, "the requeue", second.Add(test.settled), plan.Requeue.At)

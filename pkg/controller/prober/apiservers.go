@@ -36,10 +36,11 @@ func (p *Prober) AskAPIServers(ctx context.Context, csv *operatorsv1alpha1.Clust
 	if asked.Trust, err = p.Live.Trust(ctx, csv.Namespace, q.ReadTrust); err != nil {
 		return asked, err
 	}
-	var left error
-	if asked.Found, left = p.ask(ctx, csv, q.Deployment, decide.KindsOf(asked.Trust), limit); left != nil {
-		p.Log.WithError(left).Warn("a canary stays until its ClusterServiceVersion is reconciled again")
+	answer := p.ask(ctx, csv, q.Deployment, decide.KindsOf(asked.Trust), limit)
+	if answer.left != nil {
+		p.Log.WithError(answer.left).Warn("a canary stays until its ClusterServiceVersion is reconciled again")
 	}
+	asked.Found = answer.Propagation
 	return asked, nil
 }
 
@@ -47,30 +48,58 @@ func (p *Prober) AskAPIServers(ctx context.Context, csv *operatorsv1alpha1.Clust
 // marker may exist.
 func (p *Prober) HaveObserved(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, kinds webhookconfig.Kinds, limit time.Duration) (ending.Found, error) {
 	asked := p.Now()
-	deployment := lists.First(csvspec.DeploymentNames(csv), func(string) bool { return true })
-	found, err := p.ask(ctx, csv, deployment, kinds, limit)
-	return ending.Found{At: asked, Behind: found.Behind}, err
+	answer := p.ask(ctx, csv, firstDeployment(csv), kinds, limit)
+	return ending.Found{At: asked, Behind: answer.Behind}, answer.left
+}
+
+func firstDeployment(csv *operatorsv1alpha1.ClusterServiceVersion) string {
+	return lists.First(csvspec.DeploymentNames(csv), func(string) bool { return true })
+}
+
+// answer is what API servers have observed.
+type answer struct {
+	certs.Propagation
+	markers markers
+	// gone is set if a marker was deleted meanwhile: API servers that are behind may have observed all of it.
+	gone bool
+	// left is why a marker may exist; nil if none does.
+	left error
 }
 
 // ask asks API servers whether they have observed all writes of webhook configurations until now: an API server that has refuses
-// an object because of a marker that is written now. The marker names a Deployment of the CSV. With an error, a marker may exist.
-func (p *Prober) ask(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, deployment string, kinds webhookconfig.Kinds, limit time.Duration) (certs.Propagation, error) {
+// an object because of a marker that is written now. The marker names a Deployment of the CSV.
+func (p *Prober) ask(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, deployment string, kinds webhookconfig.Kinds, limit time.Duration) answer {
 	servers := p.APIServers(ctx)
 	if servers.Number == 0 {
-		return certs.Propagation{Unknown: servers.Obstacle}, nil
+		return answer{Propagation: certs.Propagation{Unknown: servers.Obstacle}}
 	}
 	m := newMarkers(csv, deployment, kinds)
-	p.Markers.Add(m.names())
-	defer p.Markers.Remove(m.names())
+	p.Markers.Add(m.names(), p.Now())
+	began, found := p.Now(), certs.Propagation{APIServers: servers.Number}
 	if err := m.create(ctx, p); err != nil {
-		return certs.Propagation{APIServers: servers.Number, Unknown: fmt.Sprintf("a marker of what API servers have observed cannot be written: %v", err)}, m.remove(ctx, p)
+		found.Unknown = fmt.Sprintf("a marker of what API servers have observed cannot be written: %v", err)
+	} else {
+		began = p.Now()
+		found = markerObjects{csv.Namespace, m.names()}.ask(ctx, servers, limit)
 	}
-	began := p.Now()
-	found := markerObjects{csv.Namespace, m.names()}.ask(ctx, servers, limit)
-	if found.Unknown == "" {
+	a := answer{Propagation: found, markers: m}
+	a.gone, a.left = p.remove(ctx, m)
+	if found.Unknown == "" && !a.gone {
 		p.patience.learn(p.Now().Sub(began))
 	}
-	return found, m.remove(ctx, p)
+	return a
+}
+
+// remove deletes markers, also one whose creation had no answer. With an error, one may exist: later reconciliations of the
+// ClusterServiceVersion remove it as an undeclared registration.
+func (p *Prober) remove(ctx context.Context, m markers) (gone bool, err error) {
+	gone, err = m.remove(ctx, p)
+	if err != nil {
+		p.Markers.Forget(m.names())
+		return gone, err
+	}
+	p.Markers.End(m.names(), p.Now())
+	return gone, nil
 }
 
 // markerObjects are the objects that API servers refuse because of markers.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"slices"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -60,9 +61,8 @@ func (m markers) names() (all []string) {
 	return all
 }
 
-// remove deletes the markers, also one whose creation had no answer. With an error, one may exist: later reconciliations of the
-// ClusterServiceVersion remove it as an undeclared registration.
-func (m markers) remove(ctx context.Context, p *Prober) error {
+// remove deletes the markers. gone is set if one did not exist.
+func (m markers) remove(ctx context.Context, p *Prober) (gone bool, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ReconcileTimeout)
 	defer cancel()
 	admission := p.Kube.AdmissionregistrationV1()
@@ -73,5 +73,5 @@ func (m markers) remove(ctx context.Context, p *Prober) error {
 	if m.mutating != nil {
 		failed = append(failed, admission.MutatingWebhookConfigurations().Delete(ctx, m.mutating.Name, metav1.DeleteOptions{}))
 	}
-	return utilerrors.FilterOut(errors.Join(failed...), apierrors.IsNotFound)
+	return slices.ContainsFunc(failed, apierrors.IsNotFound), utilerrors.FilterOut(errors.Join(failed...), apierrors.IsNotFound)
 }

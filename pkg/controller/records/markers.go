@@ -1,34 +1,56 @@
 package records
 
 import (
-	"slices"
 	"sync"
+	"time"
 )
 
-// Markers records the names of the markers that this process has created and not yet removed. A reconciliation that runs meanwhile
-// must not remove them.
+// Markers records the names of the markers of this process. Caches show a marker while API servers are asked, and for a moment after
+// its removal: meanwhile, a reconciliation must not remove it.
 type Markers struct {
 	mutex sync.Mutex
-	names []string
+	ends  map[string]time.Time // zero while API servers are asked
 }
+
+// markerKept is how long caches may show a marker that is removed.
+const markerKept = time.Minute
 
 // Add records markers that are about to be created.
-func (m *Markers) Add(names []string) {
+func (m *Markers) Add(names []string, now time.Time) {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
-	m.names = append(m.names, names...)
+	for name, end := range m.ends {
+		if !end.IsZero() && now.Sub(end) > markerKept {
+			delete(m.ends, name)
+		}
+	}
+	for _, name := range names {
+		put(&m.ends, name, time.Time{})
+	}
 }
 
-// Remove removes the record of markers.
-func (m *Markers) Remove(names []string) {
+// End records that markers are removed.
+func (m *Markers) End(names []string, now time.Time) {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
-	m.names = slices.DeleteFunc(m.names, func(name string) bool { return slices.Contains(names, name) })
+	for _, name := range names {
+		put(&m.ends, name, now)
+	}
+}
+
+// Forget removes the record of markers that could not be removed.
+func (m *Markers) Forget(names []string) {
+	m.mutex.Lock()
+	defer m.mutex.Unlock()
+	for _, name := range names {
+		delete(m.ends, name)
+	}
 }
 
 // Has reports whether a configuration is a recorded marker.
 func (m *Markers) Has(name string) bool {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
-	return slices.Contains(m.names, name)
+	_, found := m.ends[name]
+	return found
 }

@@ -70,23 +70,28 @@ const (
 	unknownTime = time.Minute
 )
 
-// Decide returns the state of a webhook that was registered at a time. API servers that cannot be asked have the settle time.
+// Decide returns the state of a webhook that was registered at a time, or before: it is now if it is not known, and in the future if
+// it is known in whole seconds. API servers that cannot be asked have the settle time.
 func (a Answer) Decide(registered time.Time, settle time.Duration, now time.Time) Decision {
-	settled := registered.Add(settle)
+	settled, limit := registered.Add(settle), registered.Add(behindLimit)
 	switch {
-	case a.Observed.After(registered), !now.Before(registered.Add(behindLimit)):
+	case a.Observed.After(registered), !now.Before(limit):
 		return Decision{}
-	case a.Unknown != "" && now.Before(a.Answered.Add(unknownTime)):
-		if now.Before(settled) {
-			return Decision{State: Waits, Until: settled}
+	case registered.After(now):
+		return Decision{State: Waits, Until: registered}
+	case registered.Equal(now):
+		return Decision{State: Waits, Until: now.Add(askPause)}
+	case len(a.Behind) > 0 && a.Asked.After(registered):
+		if again := a.Answered.Add(askPause); now.Before(again) {
+			return Decision{Waits, again, a.Behind}
 		}
-		return Decision{}
-	case len(a.Behind) == 0, !a.Asked.After(registered):
-		return Decision{State: Unasked}
-	case now.Before(a.Answered.Add(askPause)):
-		return Decision{Waits, a.Answered.Add(askPause), a.Behind}
+		return Decision{Unasked, limit, a.Behind}
+	case a.Unknown == "" || !now.Before(a.Answered.Add(unknownTime)):
+		return Decision{State: Unasked, Until: limit}
+	case now.Before(settled):
+		return Decision{State: Waits, Until: settled}
 	default:
-		return Decision{State: Unasked, Behind: a.Behind}
+		return Decision{}
 	}
 }
 
