@@ -49,5 +49,10 @@ func Mirrored(condition *operatorsv2.OperatorCondition) (conditions []metav1.Con
 		said.ObservedGeneration = condition.Generation
 		meta.SetStatusCondition(&mirrored, said)
 	}
+	for i := range mirrored {
+		if mirrored[i].LastTransitionTime.IsZero() { // The live one could not be decoded.
+			mirrored[i].LastTransitionTime = condition.CreationTimestamp
+		}
+	}
 	return mirrored, !equality.Semantic.DeepEqual(mirrored, condition.Status.Conditions)
 }

@@ -1,4 +1,4 @@
-// Package olmclient is the client of OLM's kinds and the manager's own. No object of a tenant hangs it.
+// Package olmclient is the client of OLM's kinds and the manager's own. No object of a tenant keeps it from reading others.
 package olmclient
 
 import (
@@ -58,12 +58,11 @@ func New(config *rest.Config) (*Client, error) {
 
 // NewFor is New with a client that authenticates and connects.
 func NewFor(own *rest.Config, connection *http.Client) (*Client, error) {
-	plain := rest.CodecFactoryForGeneratedClient(scheme, codecs).WithoutConversion()
+	lenient := lenientSerializer{rest.CodecFactoryForGeneratedClient(scheme, codecs).WithoutConversion()}
 	c, errs := &Client{}, [3]error{}
-	c.manager, errs[0] = restClient(own, connection, managerv1alpha1.SchemeGroupVersion, plain)
-	c.operatorsV1, errs[1] = restClient(own, connection, operatorsv1.SchemeGroupVersion, plain)
-	// Its kinds contain parts of pods, and these contain quantities.
-	c.operatorsV1alpha1, errs[2] = restClient(own, connection, operatorsv1alpha1.SchemeGroupVersion, boundedSerializer{plain})
+	c.manager, errs[0] = restClient(own, connection, managerv1alpha1.SchemeGroupVersion, lenient)
+	c.operatorsV1, errs[1] = restClient(own, connection, operatorsv1.SchemeGroupVersion, lenient)
+	c.operatorsV1alpha1, errs[2] = restClient(own, connection, operatorsv1alpha1.SchemeGroupVersion, lenient)
 	return c, errors.Join(errs[:]...)
 }
 

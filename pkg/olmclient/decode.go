@@ -10,30 +10,48 @@ import (
 	strictjson "sigs.k8s.io/json"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/quantities"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/undecodable"
 )
 
 // refused replaces a quantity that takes hours to decode. The API server refuses it in a pod, and names the
 // field.
 const refused = "-1"
 
-type boundedSerializer struct{ runtime.NegotiatedSerializer }
+// lenientSerializer decodes objects of tenants of which Go types do not decode all.
+type lenientSerializer struct{ runtime.NegotiatedSerializer }
 
 // DecoderToVersion returns the decoder of all answers and of the objects of watch events.
-func (s boundedSerializer) DecoderToVersion(d runtime.Decoder, version runtime.GroupVersioner) runtime.Decoder {
+func (s lenientSerializer) DecoderToVersion(d runtime.Decoder, version runtime.GroupVersioner) runtime.Decoder {
 	return decoder{s.NegotiatedSerializer.DecoderToVersion(d, version)}
 }
 
 type decoder struct{ runtime.Decoder }
 
+// Decode leaves out what cannot be decoded. Otherwise, one object of a tenant would keep the objects of all from being read.
 func (d decoder) Decode(text []byte, defaults *schema.GroupVersionKind, into runtime.Object) (runtime.Object, *schema.GroupVersionKind, error) {
 	if quantities.Suspicious(text) {
-		text = withRefused(text)
+		text = changed(text, refuse)
 	}
-	return d.Decoder.Decode(text, defaults, into)
+	object, kind, err := d.Decoder.Decode(text, defaults, into)
+	if err == nil {
+		return object, kind, nil
+	}
+	if into != nil {
+		reflect.ValueOf(into).Elem().SetZero() // A part of it may be decoded.
+	}
+	return d.Decoder.Decode(changed(text, leaveOut), defaults, into)
 }
 
-// withRefused is for OLM's kinds. Other texts are returned as they are.
-func withRefused(text []byte) []byte {
+func refuse(object map[string]any, t reflect.Type) {
+	for _, q := range quantities.Find(object, t, math.MaxInt) {
+		q.Replace(refused)
+	}
+}
+
+func leaveOut(object map[string]any, t reflect.Type) { undecodable.Remove(object, t) }
+
+// changed is for OLM's kinds and the manager's own. Other texts are returned as they are.
+func changed(text []byte, change func(map[string]any, reflect.Type)) []byte {
 	var object map[string]any
 	if strictjson.UnmarshalCaseSensitivePreserveInts(text, &object) != nil {
 		return text // Decoding reports it.
@@ -42,14 +60,12 @@ func withRefused(text []byte) []byte {
 	kind, _ := object["kind"].(string)
 	typed, err := scheme.New(schema.FromAPIVersionAndKind(apiVersion, kind))
 	if err != nil {
-		return text // It is no kind of OLM, such as a Status.
+		return text // It is no such kind, but a Status, for example.
 	}
-	for _, q := range quantities.Find(object, reflect.TypeOf(typed), math.MaxInt) {
-		q.Replace(refused)
-	}
-	changed, err := json.Marshal(object)
+	change(object, reflect.TypeOf(typed).Elem())
+	encoded, err := json.Marshal(object)
 	if err != nil {
 		return text
 	}
-	return changed
+	return encoded
 }

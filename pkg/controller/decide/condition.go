@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"reflect"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -9,6 +10,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 	operatorsv2 "github.com/operator-framework/api/pkg/operators/v2"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/undecodable"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/lineage"
@@ -71,13 +73,15 @@ func (d *decision) mirrorStep(plan rollout.Plan) (*rollout.Step, error) {
 	return &rollout.Step{Verb: rollout.Patch, Object: mirrored, Live: live, Drift: drift.Drift{Fields: []string{"status.conditions"}}}, nil
 }
 
-// TypedCondition returns an OperatorCondition in its type; nil for none.
+// TypedCondition returns an OperatorCondition in its type; nil for none. It leaves out what the type does not decode, such as a time that
+// only the API server accepts: the operator writes the object, and must not stop the manager.
 func TypedCondition(live *unstructured.Unstructured) (*operatorsv2.OperatorCondition, error) {
 	if live == nil {
 		return nil, nil
 	}
-	condition := &operatorsv2.OperatorCondition{}
-	return condition, runtime.DefaultUnstructuredConverter.FromUnstructured(live.Object, condition)
+	condition, content := &operatorsv2.OperatorCondition{}, live.DeepCopy().Object
+	undecodable.Remove(content, reflect.TypeFor[operatorsv2.OperatorCondition]())
+	return condition, runtime.DefaultUnstructuredConverter.FromUnstructured(content, condition)
 }
 
 // adoptCondition sets owner and labels by an update: an apply does not remove what a creation wrote.
