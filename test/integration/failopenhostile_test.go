@@ -71,14 +71,14 @@ func subscribeAlso(e *env, namespace, name string, settings map[string]string) {
 }
 
 // What a tenant can do opens no webhook earlier than the administrator allows: in these cases within 10 minutes, in the
-// time of the test 20 seconds.
+// time of the test 20 seconds. Pods that are lost again and again would open it after 4 seconds, if moments with pods did not count.
 func TestTenantOpensNothing(t *testing.T) {
 	most := map[string]string{"fail-open-after": "30s", "fail-open-all-after": "30s", "fail-open-for": "24h"}
 	for name, test := range map[string]struct {
 		settings map[string]string // after 10 minutes, when nil
 		attack   func(*backend)
 	}{
-		"the pods are lost for a moment, again and again": {nil, func(b *backend) {
+		"the pods are lost for a moment, again and again": {map[string]string{"fail-open-after": "2m"}, func(b *backend) {
 			b.goes()
 			b.eventually("it is unreachable", func() (bool, any) { return b.record().UnreachableSince != nil, nil })
 			b.comes()

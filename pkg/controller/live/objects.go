@@ -61,8 +61,14 @@ func (r *Reader) AllDefinitions(ctx context.Context) (map[string]*apiextensionsv
 // canExist reports whether an object can have a name. Clients refuse to ask for other names.
 func canExist(name string) bool { return name != "" && len(content.IsPathSegmentName(name)) == 0 }
 
-// CountObjects assumes some objects if they cannot be listed, for example because their conversion fails.
+// countTime is how long the objects of all definitions may take to be counted. Other decisions of the reconciliation wait, such as the end
+// of an opening, and an API server waits up to 30 s for each conversion that is not answered.
+const countTime = 10 * time.Second
+
+// CountObjects assumes some objects if they cannot be listed in time, for example because their conversion fails.
 func (r *Reader) CountObjects(ctx context.Context, crds map[string]*apiextensionsv1.CustomResourceDefinition, unknown []string, objects map[string]int) {
+	ctx, cancel := context.WithTimeout(ctx, countTime)
+	defer cancel()
 	for _, name := range unknown {
 		crd := crds[name]
 		resource := schema.GroupVersionResource{Group: crd.Spec.Group, Version: storedversions.Readable(crd), Resource: crd.Spec.Names.Plural}

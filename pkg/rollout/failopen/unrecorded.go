@@ -56,7 +56,7 @@ func (d *decision) unrecorded() managerv1alpha1.Opening {
 func (d *decision) endUnrecorded() {
 	for i := range d.openings {
 		o := &d.openings[i]
-		if until := d.endOfSecond(); o.From.Equal(&d.Memory.Unrecorded) && o.ClosedBy != "" && o.Until.Time.Before(until) {
+		if until := endOfSecond(d.Now.Add(d.Settle)); o.From.Equal(&d.Memory.Unrecorded) && o.ClosedBy != "" && o.Until.Time.Before(until) {
 			d.seconds -= secondsOf(*o)
 			o.Until = new(metav1.NewTime(until))
 			d.seconds += secondsOf(*o)
