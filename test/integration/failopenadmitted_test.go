@@ -15,7 +15,7 @@ import (
 // The manager exports how many requests passed an open webhook that did not answer, also while only some requests pass.
 func TestRequestsThatPassAreCounted(t *testing.T) {
 	o := newCounted(t)
-	o.manager.stop()
+	o.stop()
 	o.manager = o.manage(func(options *controller.Options) { o.reads(options); shortly(options) })
 	o.eventually("the manager counts calls", func() (bool, any) {
 		_ = o.call("first")
