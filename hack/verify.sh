@@ -15,6 +15,7 @@ main() {
     check "$mod is tidy (go mod tidy)" tidy "$(dirname "$mod")"
   done
   check "Go files are formatted (gofmt -w)" formatted
+  check "files are no programs (git rm --cached)" no_programs
   check "documents name tests that exist" tests_exist
   check "manifests/monitoring" monitoring
   for mod in . pkg/hosting examples; do
@@ -86,6 +87,14 @@ tests_exist() {
 
 tidy() {
   go mod tidy -C "$1" -diff
+}
+
+# A program that was built in its own directory is easily added.
+no_programs() {
+  local large
+  large=$(git ls-tree -r -l HEAD | awk '$4 > 1024 * 1024 { print $5 }')
+  echo "$large"
+  [[ -z $large ]]
 }
 
 formatted() {
