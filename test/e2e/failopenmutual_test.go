@@ -13,17 +13,20 @@ import (
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/audit"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
-// Two operators intercept the pods of each other, and lose all their pods: neither can return. One webhook may open, so both return
-// without an action of any person. The other webhook stays as it is.
+// Two operators intercept the pods of each other, and lose all their pods under load: neither can return. One webhook may open, so
+// both return without an action of any person. The other webhook stays as it is. The audit lists the load that passed.
 func TestOperatorsThatKeepEachOtherFromReturning(t *testing.T) {
 	t.Parallel()
 	opens, other := newBareEnv(t), newBareEnv(t)
 	opens.interceptsPodsOf(other, map[string]string{wellknown.AnnotationFailOpenAfter: "30s", wellknown.AnnotationFailOpenAllAfter: "30s"})
 	other.interceptsPodsOf(opens, nil)
+	w := startWriter(other)
+	w.eventually("the webhook refuses objects", func() (bool, any) { return w.count(refused) > 5, w.outcomes() })
 	both := []*env{opens, other}
 	for _, e := range both {
 		scale(e, "hook", 0)
@@ -47,6 +50,14 @@ func TestOperatorsThatKeepEachOtherFromReturning(t *testing.T) {
 		})
 	}
 	opens.eventually("the webhook is closed", func() (bool, any) { f := failOpenOf(opens); return f != nil && !f.IsOpen(), f })
+	before := w.count(refused)
+	w.eventually("the webhook refuses objects again", func() (bool, any) { return w.count(refused) > before+5, w.outcomes() })
+	w.end()
+	passed := w.names(func(o written) bool { return o.outcome == stored && o.denied })
+	if len(passed) == 0 {
+		t.Errorf("nothing passed: %s", w.outcomes())
+	}
+	hasAll(t, opens.audits().of(other, func(audit.Entry) bool { return true }), passed)
 	openings := failOpenOf(opens).Openings
 	installtest.Same(t, "the number of openings", 1, len(openings))
 	installtest.Same(t, "why it closed", managerv1alpha1.ClosedServed, openings[0].ClosedBy)
@@ -67,7 +78,7 @@ func isRefused(status appsv1.DeploymentStatus) bool {
 	return false
 }
 
-// interceptsPodsOf installs an operator whose webhook reviews the creation of pods in the Namespace of another one.
+// interceptsPodsOf installs an operator whose webhook reviews the creation of pods and ConfigMaps in the Namespace of another one.
 func (e *env) interceptsPodsOf(other *env, annotations map[string]string) {
 	e.Helper()
 	kube.Create(e, olmClient.OperatorGroups(e.namespace), &operatorsv1.OperatorGroup{
@@ -78,7 +89,7 @@ func (e *env) interceptsPodsOf(other *env, annotations map[string]string) {
 	csv.Spec.InstallModes[0].Type = operatorsv1alpha1.InstallModeTypeSingleNamespace
 	w := &csv.Spec.WebhookDefinitions[0]
 	w.TimeoutSeconds = new(int32(2))
-	w.Rules = []admissionregistrationv1.RuleWithOperations{installtest.RuleOf([]string{""}, []string{"pods"})}
+	w.Rules = []admissionregistrationv1.RuleWithOperations{installtest.RuleOf([]string{""}, []string{"pods", "configmaps"})}
 	e.create(csv)
 	e.succeeds("hook.v1")
 }
